@@ -4,6 +4,7 @@ import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { withFileLock } from '../runtime/file-lock.js';
 import { Interrupter } from '../runtime/interruption.js';
+import { syncFolder } from '../runtime/sync-file.js';
 import { JsonMistake, parseJsonText } from './json-text.js';
 import { withValue } from './overrides.js';
 import type { Path } from './path.js';
@@ -83,10 +84,5 @@ export async function replaceWhole(path: string, text: string, mode: number): Pr
     await handle.close();
   }
   await rename(fresh, file);
-  const folder = await open(dirname(file), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await syncFolder(dirname(file));
 }

@@ -5,7 +5,7 @@ import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import { withoutByteOrderMark } from '../domain/text.js';
 import { makeOwnedFolder, openOwned } from '../runtime/file-owner.js';
-import { syncFile } from '../runtime/sync-file.js';
+import { syncFolderNow } from '../runtime/sync-file.js';
 import { passingUnwritable } from '../runtime/unwritable.js';
 import type { Erasures, PersonOrInvestment } from '../store/erasures.js';
 
@@ -47,7 +47,7 @@ export class ForgottenLedger {
         closeSync(file);
       }
       // The directory entry of a new file is durable only after the folder is synced.
-      syncFile(dirname(this.file));
+      syncFolderNow(dirname(this.file));
     } catch (cause) {
       if (cause instanceof Fault) throw cause;
       const hint =

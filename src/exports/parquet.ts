@@ -1,9 +1,10 @@
-import { chmod, mkdtemp, open, rename } from 'node:fs/promises';
+import { chmod, mkdtemp, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { syncFile, syncFolder } from '../runtime/sync-file.js';
 import { type LoadDuckDb, refuseQuestionMark, withWorkshop } from './duckdb.js';
 import type { RowSource } from './ports.js';
 import { unfinishedStart, whileUnfinished } from './unfinished.js';
-import { folderFault, syncFolder } from './write-file.js';
+import { folderFault } from './write-file.js';
 
 /**
  * Writes the rows in order to one Parquet file with mode 0600, and renames it when it is complete; a failure leaves no
@@ -29,19 +30,10 @@ export async function writeParquet(
       await duckdb.copy('FROM "rows"', unfinished);
     });
     await chmod(unfinished, 0o600);
-    const bytes = await syncedSize(unfinished);
+    await syncFile(unfinished);
+    const { size } = await stat(unfinished);
     await rename(unfinished, file);
     await syncFolder(folder);
-    return bytes;
+    return size;
   });
-}
-
-async function syncedSize(file: string): Promise<number> {
-  const handle = await open(file, 'r');
-  try {
-    await handle.sync();
-    return (await handle.stat()).size;
-  } finally {
-    await handle.close();
-  }
 }

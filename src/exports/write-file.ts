@@ -2,6 +2,7 @@ import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { type Random, randomText } from '../runtime/random.js';
+import { syncFolder } from '../runtime/sync-file.js';
 import { passingUnwritable, unwritable } from '../runtime/unwritable.js';
 import { gathered, type Piece } from './gather.js';
 import { unfinishedStart, whileUnfinished } from './unfinished.js';
@@ -71,14 +72,4 @@ export function folderFault(folder: string, cause: unknown): Fault {
     passingUnwritable(`a file in ${folder}`, cause) ??
     new Fault('usage', `cannot write to ${folder} (${code})`, { hint, cause })
   );
-}
-
-/** Makes a rename in the folder durable. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Owner, ownerFor } from './file-owner.js';
+import { syncFile, syncFolder } from './sync-file.js';
 
 /** The four steps of a durable replacement, as a dependency, so that a test can stop at each of them. */
 export interface Disk {
@@ -36,19 +37,10 @@ export const systemDisk: Disk = {
       await file.close();
     }
   },
-  sync: (path) => syncAt(path),
+  sync: syncFile,
   rename: (from, to) => rename(from, to),
-  syncFolder: (path) => syncAt(path),
+  syncFolder,
 };
-
-async function syncAt(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
 
 /**
  * Replaces a secret's file atomically. After a crash at any point the file has the old text or the new one, and after

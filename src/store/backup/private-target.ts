@@ -4,7 +4,7 @@ import { Fault } from '../../domain/fault.js';
 import { makeOwnedFolder } from '../../runtime/file-owner.js';
 import { isRunning, processSpace } from '../../runtime/process-identity.js';
 import { statOf } from '../../runtime/same-file.js';
-import { syncFile } from '../../runtime/sync-file.js';
+import { syncFileNow, syncFolderNow } from '../../runtime/sync-file.js';
 import { unwritable } from '../../runtime/unwritable.js';
 import { isScheduledName } from './file-names.js';
 
@@ -25,9 +25,9 @@ export async function intoPrivateFile<Result>(
   try {
     const result = await work(unfinished);
     try {
-      syncFile(unfinished);
+      syncFileNow(unfinished);
       renameSync(unfinished, file);
-      syncFile(dirname(file));
+      syncFolderNow(dirname(file));
     } catch (error) {
       throw unwritable(file, error);
     }

@@ -70,7 +70,7 @@ async function copyPages(
   { target, unfinished }: { readonly target: string; readonly unfinished: string },
   { signal, onShare, datasync = fdatasyncSync }: BackupParts,
 ): Promise<void> {
-  const descriptor = openSync(unfinished, 'r');
+  const descriptor = openSync(unfinished, 'r+');
   try {
     await raw.backup(unfinished, {
       progress: ({ totalPages, remainingPages }) => {

@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isProcessThere, processName } from '../../../runtime/process-identity.js';
-import { syncFile } from '../../../runtime/sync-file.js';
+import { syncFolderNow } from '../../../runtime/sync-file.js';
 import { type DeliveryRow, deliveryColumns } from '../../delivery-row.js';
 
 /** Stores rows in the inbox, in one durable transaction. A row that is already there changes nothing. */
@@ -109,7 +109,7 @@ export class DeliveryJournal {
     const descriptor = openSync(this.#path, 'a', 0o600);
     try {
       // The file's name is durable only once its folder is synced.
-      syncFile(dirname(this.#path));
+      syncFolderNow(dirname(this.#path));
       // A file that could not be removed when it was emptied still has its lines.
       this.#bytes = fstatSync(descriptor).size;
     } catch (error) {

@@ -17,7 +17,7 @@ import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import { giveTo, ownerFor } from '../../../runtime/file-owner.js';
 import { processesUsing } from '../../../runtime/processes-using.js';
 import { isSameFile } from '../../../runtime/same-file.js';
-import { syncFile } from '../../../runtime/sync-file.js';
+import { syncFileNow, syncFolderNow } from '../../../runtime/sync-file.js';
 import { stampOf } from '../../backup/file-names.js';
 import {
   type Restored,
@@ -281,7 +281,7 @@ function damagedMirror(file: string, closed: () => void): LockedMirror {
         renameSync(`${file}${end}`, `${aside}${end}`);
         undo.push(() => renameSync(`${aside}${end}`, `${file}${end}`));
       }
-      syncFile(dirname(file));
+      syncFolderNow(dirname(file));
       return aside;
     },
     release: (replaced) => {
@@ -298,7 +298,7 @@ function nameAlso(file: string, other: string): void {
   } catch {
     copyFileSync(file, other, constants.COPYFILE_EXCL);
     chmodSync(other, 0o600);
-    syncFile(other);
+    syncFileNow(other);
   }
 }
 
