@@ -63,13 +63,19 @@ export async function forgetSource(
       source: name,
       target: followed?.target ?? null,
       rule: followed?.rule ?? null,
-      forgotten_at: recorded?.disconnectedAt ?? forgottenAt,
+      forgotten_at: requestedBefore(followed) ?? forgottenAt,
       erased_rows: total,
       erased_at: erasedAt,
       stays_forgotten: followed !== undefined,
       ...receipt,
     };
   });
+}
+
+/** Returns when an earlier request forgot the source: before that, the platform may have disconnected it. */
+function requestedBefore(followed: FollowedSource | undefined): Instant | null {
+  if (followed?.reason !== 'forgotten') return null;
+  return followed.eraseAfter ?? followed.disconnectedAt;
 }
 
 /** The installation may still be active, so its token would still work. Another source may use it. */

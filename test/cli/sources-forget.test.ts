@@ -155,13 +155,16 @@ test('sources forget records a followed source as forgotten, and sources follow 
 
 test('sources forget keeps the token of an installation that another source is followed with', async () => {
   const world = unlisted();
-  register(world, { rule: 'old', state: 'disconnected', reason: 'rule_removed' });
+  const disconnected_at = '2026-11-02T00:00:00.000Z';
+  register(world, { rule: 'old', state: 'disconnected', reason: 'rule_removed', disconnected_at });
   register(world, { source: 'acme-2' });
   const { config } = loadConfig({ cwd: world.folder, env: {} });
   const vault = openVault(config, { clock: systemClock });
   onTestFinished(() => vault.close());
   await vault.write('installation/inst_1', 'at_live_1');
-  expect((await world.run(['sources', 'forget', 'acme', '--yes'])).code).toBe(0);
+  const { code, out } = await world.run(['sources', 'forget', 'acme', '--yes', '--json']);
+  // It was forgotten now, however long it was disconnected.
+  expect([code, (JSON.parse(out) as ForgetSourceReceipt).forgotten_at > disconnected_at]).toEqual([0, true]);
   expect(await vault.read('installation/inst_1')).toBe('at_live_1');
   expect((await world.run(['sources', 'forget', 'acme-2', '--yes'])).code).toBe(0);
   expect(await vault.read('installation/inst_1')).toBeNull();
