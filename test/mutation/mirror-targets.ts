@@ -199,7 +199,7 @@ export const mirrorTargets: readonly Target[] = [
   target('store/message-queue', store('outbox', 'notices', 'notice-spacing')),
   target('store/listing-lifecycle', store('first-listing', 'relisting')),
   target('fleet/share', fleet('share', 'held-sources', 'set-sources')),
-  target('fleet/fleet', fleet('set-sources')),
+  target('fleet/fleet', fleet('heartbeats', 'set-sources')),
   target('fleet/held-sources', fleet('held-sources', 'set-sources')),
   target('dimensions/list-collections', listings),
   target('dimensions/mentioned-rounds', listings),
