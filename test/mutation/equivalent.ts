@@ -525,4 +525,16 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Behind the last change of the plan there is none to collect.',
   'store/dialect/sqlite/swap.ts | 10_000 → 10001 | const rowsPerUpdate = 10_000;':
     'How many rows one statement replaces is arbitrary.',
+  'store/dialect/sqlite/mirror.ts | this.#checkpoints === undefined → true | return this.#checkpoints === undefined ? store() : this.#checkpoints.o…':
+    'The log gets longer, which costs room only.',
+  "store/dialect/sqlite/mirror.ts | prepared.kind === 'first' → false | return await helpers.step(prepared.kind === 'first' ? () => sortingInF…":
+    'Sorting in memory costs memory only.',
+  "store/dialect/sqlite/mirror.ts | error instanceof MustBeDurable → true | if (error instanceof MustBeDurable) return this.#commitAs('durable', l…":
+    'The second attempt fails like the first.',
+  'store/dialect/sqlite/mirror.ts | released !== null → true | if (released !== null) this.#released.set(released, lease.fence);':
+    'No source has null as its number.',
+  'store/dialect/sqlite/mirror.ts | <= → < | if (ends && isOwn && current.expires_at <= instantFromMillis(now)) ret…':
+    'A lease that ends at this very moment is written once more.',
+  "store/dialect/sqlite/delta.ts | item.kind === 'record' → true | const step = item.kind === 'record' ? planReread(commit.storedRow(item…":
+    'Tombstones were left out before; the check is for the type.',
 };

@@ -172,6 +172,7 @@ describe('a lost grant', () => {
     expect(await fixture.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: 0 }]);
     const stale = { ...fixture.lease, fence: fixture.lease.fence - 1 };
     await expect(fixture.mirror.loseIdentity(stale)).rejects.toMatchObject({ code: 'lease_lost' });
+    expect((await fixture.mirror.open(acme, 'tester')).identityIncluded).toBe(false);
   });
 
   test('a source that never had the grant gets no receipt for a lost one', async () => {
@@ -186,7 +187,10 @@ describe('dropped identity', () => {
   test('dropping identity erases what was stored with a receipt and leaves the grant unknown', async () => {
     const before = await mirrorFixture();
     await before.list([[record('inv_1'), record('inv_2')]]);
+    const includes = async () => (await before.mirror.open(acme, 'tester')).identityIncluded;
+    expect(await includes()).toBe(true);
     expect(await forgetting(before).dropAll()).toBe(1);
+    expect(await includes()).toBe(null);
     expect(await names(before)).toEqual([]);
     expect(await receipts(before)).toEqual([receipt(null, 'dropped')]);
     const { delta } = await mirrorFixture({ store: before.store, identity: 'drop' });

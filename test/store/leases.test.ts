@@ -134,8 +134,9 @@ describe('a source', () => {
   });
 
   test('a source that was stored with a token without a realm gets the realm of the next one, and keeps it', async () => {
-    const { mirror, list, rows } = await mirrorFixture();
+    const { mirror, list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
+    await delta([]);
     const stored = async () =>
       ((await rows('SELECT fingerprint FROM sources')) as { fingerprint: string }[])[0]?.fingerprint;
     const open = async (identity: Partial<SourceIdentity>, leaseLater: boolean) =>

@@ -141,7 +141,7 @@ test('what an erasure reports of bytes, and of a failure while it deletes files'
   expect((await erasing('blocked', 1)).bytes).toBe('blocked');
   // The process that blocked it was scrubbing itself.
   expect((await erasing('blocked', 0)).bytes).toBe('scrubbed');
-  await expect(failing(new Fault('database_busy', 'away'))).rejects.toMatchObject({
+  await expect(failing(new Fault('database_busy', 'away', { hint: 'Wait.' }))).rejects.toMatchObject({
     code: 'database_busy',
     message: 'the erasure is committed, but bytes of it may remain: away',
     about: { hint: expect.stringMatching(/^Run the same command again/) },

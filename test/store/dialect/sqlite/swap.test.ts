@@ -186,6 +186,20 @@ test('a re-listing drafts notices for each change once, with the values before a
   expect(await rows('SELECT count(*) AS n FROM notices')).toEqual([{ n: 1_202 }]);
 });
 
+test('the commit that publishes a re-listing sorts in memory: it moves names, and temporary files stay on the disk', async () => {
+  const database = migratedDatabase();
+  const stores = new Set<unknown>();
+  const draft = () => {
+    stores.add(database.raw.pragma('temp_store', { simple: true }));
+    return [];
+  };
+  const { list } = await mirrorFixture({ database, notices: { draft, fold: (_, later) => later } });
+  await list([[record('inv_1')]]);
+  await list([[record('inv_1', {}, identity('New'))]], 'relist');
+  const memory = 2;
+  expect([...stores]).toEqual([memory]);
+});
+
 test('a column that differs in only one row is written in that row and unchanged in the others', async () => {
   const { list, rows } = await mirrorFixture();
   await list([[record('inv_1', { shares: '1' }), record('inv_2', { shares: '2', group_label: 'A' })]]);
