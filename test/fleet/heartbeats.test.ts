@@ -90,6 +90,26 @@ test('a message about members causes a heartbeat at once, any other one is passe
   expect([messages.length, tables.beats]).toEqual([1, 2]);
 });
 
+test('a change of sources is announced to the others, and messages in a row are answered at leisure', async () => {
+  const { tables, clock } = fresh();
+  const { fleet } = await started(tables, clock, 'one', names('a'));
+  const told: Message[] = [];
+  tables.ears.set('two', { onMessage: (message) => void told.push(message), onGap: () => {} });
+  fleet.setSources(names('a', 'b'));
+  await settled();
+  expect([told, tables.beats]).toEqual([[{ kind: 'members' }], 2]);
+  let answer = () => {};
+  tables.late.set('one', new Promise<void>((resolve) => (answer = resolve)));
+  tables.ears.get('one')?.onMessage({ kind: 'members' });
+  await clock.advance(500);
+  tables.ears.get('one')?.onMessage({ kind: 'members' });
+  answer();
+  await clock.advance(999);
+  expect(tables.beats).toBe(3);
+  await clock.advance(1);
+  expect(tables.beats).toBe(4);
+});
+
 test('the member that joined first leads, of two at one time the one whose name is first', async () => {
   for (const [ofOne, ofTwo, leads] of [
     ['2026-11-02', '2026-11-01', [false, true]],

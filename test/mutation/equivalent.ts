@@ -537,4 +537,18 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A lease that ends at this very moment is written once more.',
   "store/dialect/sqlite/delta.ts | item.kind === 'record' → true | const step = item.kind === 'record' ? planReread(commit.storedRow(item…":
     'Tombstones were left out before; the check is for the type.',
+  'fleet/fleet.ts | 2_000 → 2001 | export const beatMillis = 2_000;':
+    'How often heartbeats are sent is arbitrary.',
+  'fleet/fleet.ts | 2 → 3 | const restFactor = 2;':
+    'How long a member rests between heartbeats is arbitrary.',
+  'fleet/fleet.ts | dead.length > 0 → true | if (dead.length > 0) await store.markDead(dead.map(({ member }) => mem…':
+    'Costs a statement that marks no member.',
+  'fleet/fleet.ts | > → >= | if (dead.length > 0) await store.markDead(dead.map(({ member }) => mem…':
+    'Costs a statement that marks no member.',
+  'fleet/fleet.ts | > → >= | const orphaned = members.some((member) => member.holds > 0 && !alive.i…':
+    'Costs a look at the shares.',
+  'fleet/fleet.ts | < → <= | const [first] = [...alive].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : …':
+    'Two members never have the same name.',
+  'fleet/fleet.ts | stopping.signal.aborted → false | if (stopping.signal.aborted) continue;':
+    'Each wait of a loop that stops ends at once.',
 };
