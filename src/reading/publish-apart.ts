@@ -36,7 +36,7 @@ async function inChild(request: PublishRequest, signal: AbortSignal): Promise<Pu
         received = message as PublishReply;
       });
       child.once('error', () => resolve(null));
-      child.once('exit', () => resolve(received));
+      child.once('close', () => resolve(received));
       child.send(request, () => {});
     });
     if (reply === null && request.job.kind === 'exports')

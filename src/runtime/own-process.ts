@@ -12,7 +12,8 @@ export interface OwnProcessOptions {
 
 /**
  * Starts one of rosterd's own scripts as a child process with an IPC channel and without a terminal. `script` is in the
- * folder of the calling module, whose `import.meta.url` is `caller`; it first calls `endWithParent`.
+ * folder of the calling module, whose `import.meta.url` is `caller`; it first calls `endWithParent`. Callers wait for its
+ * event `close`: on a busy machine, its last message may arrive after `exit`.
  */
 export function startOwnProcess(
   caller: string,

@@ -40,7 +40,7 @@ async function inChild(
         if (received.kind === 'share') onShare?.(received.share);
       });
       child.once('error', () => resolve(null));
-      child.once('exit', () => resolve(received));
+      child.once('close', () => resolve(received));
       child.send(request, () => {});
     });
     if (reply?.kind === 'done') return reply.made;

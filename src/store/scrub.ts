@@ -26,7 +26,7 @@ export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Pr
         received = message as ScrubReply;
       });
       child.once('error', () => resolve(null));
-      child.once('exit', () => resolve(received));
+      child.once('close', () => resolve(received));
       child.send(request, () => {});
     });
     if (reply?.kind === 'done') return reply.scrubbed;

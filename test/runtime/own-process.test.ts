@@ -79,6 +79,18 @@ test('every script of a child process ends with its parent', () => {
   expect(others.filter((path) => !path.endsWith('own-child.ts'))).toEqual([]);
 });
 
+test('whatever starts a child process waits for its `close`, because its last message may come after `exit`', () => {
+  const source = join(packageRoot, 'src');
+  const texts = readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => [path, readFileSync(join(source, path), 'utf8')] as const)
+    .filter(([, text]) => /\bstartOwnProcess\(import/.test(text));
+  expect(texts.length).toBeGreaterThanOrEqual(6);
+  expect(
+    texts.filter(([, text]) => /'exit'/.test(text) || !/'close'/.test(text)).map(([path]) => path),
+  ).toEqual([]);
+});
+
 test.skipIf(process.platform !== 'linux')(
   'a child process, a program and pg_dump that cannot be started for lack of file descriptors are reported as that',
   async () => {

@@ -39,7 +39,7 @@ export class ListingProcess {
       signal?.removeEventListener('abort', stop);
       this.#wrote();
     };
-    this.#child.once('exit', end);
+    this.#child.once('close', end);
     // A process that could not be started, or a message that could not be sent, is reported to the waiting task.
     this.#child.on('error', end);
     signal?.addEventListener('abort', stop, { once: true });
@@ -51,7 +51,7 @@ export class ListingProcess {
     new Promise((resolve, reject) => {
       const done = () => {
         this.#child.off('message', receive);
-        this.#child.off('exit', lose);
+        this.#child.off('close', lose);
         this.#child.off('error', lose);
       };
       const fail = (error: unknown) => {
@@ -73,7 +73,7 @@ export class ListingProcess {
       };
       if (this.#over) return lose();
       this.#child.on('message', receive);
-      this.#child.once('exit', lose);
+      this.#child.once('close', lose);
       this.#child.once('error', lose);
       this.#order({ kind: 'task', file: this.#file, task });
     });
@@ -94,7 +94,7 @@ export class ListingProcess {
   /** Kills the process. An unfinished transaction of it is rolled back. */
   async end(): Promise<void> {
     if (this.#over) return;
-    const ended = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()));
+    const ended = new Promise<void>((resolve) => this.#child.once('close', () => resolve()));
     this.#child.kill('SIGKILL');
     await ended;
   }

@@ -119,25 +119,25 @@ const memorySignals: ReadonlySet<string> = new Set(['SIGUSR2', 'SIGABRT', 'SIGTR
 /** The time allowed for starting the process and compiling the statement. */
 const startMillisMax = 10_000;
 
-/** Yields the child's replies. Ends when the child exits. */
+/** Yields the child's replies. Ends when the child has exited and its last reply was yielded. */
 async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undefined> {
   const queue: QueryReply[] = [];
-  let exited = false;
+  let ended = false;
   let wake: () => void = () => {};
   child.on('message', (reply) => {
     queue.push(reply as QueryReply);
     wake();
   });
   const onEnd = () => {
-    exited = true;
+    ended = true;
     wake();
   };
-  child.once('exit', onEnd);
+  child.once('close', onEnd);
   child.once('error', onEnd);
   for (;;) {
     const reply = queue.shift();
     if (reply !== undefined) yield reply;
-    else if (exited) return undefined;
+    else if (ended) return undefined;
     else
       await new Promise<void>((resolve) => {
         wake = resolve;

@@ -27,7 +27,7 @@ export class ReadingRun {
         this.#pending.clear();
         resolve();
       };
-      this.#child.once('exit', end);
+      this.#child.once('close', end);
       // The process could not be started, or a message could not be sent.
       this.#child.on('error', end);
     });
@@ -43,7 +43,7 @@ export class ReadingRun {
     return new Promise((resolve, reject) => {
       if (this.isOver) return reject(new Error('the process that reads the mirror has ended'));
       this.#pending.set(no, { resolve, reject });
-      // A failed send is reported by the child's `error` or `exit` event.
+      // A failed send is reported by the child's `error` or `close` event.
       this.#child.send({ ...demand, session, no }, () => {});
     });
   }
