@@ -53,7 +53,7 @@ export async function startAfterSyncHooks(parts: AfterSyncHooksParts): Promise<A
       onFailure: (why) =>
         register.report(key, {
           severity: 'attention',
-          text: `the after-sync hook ${name} failed: it ${why}`,
+          text: `the after-sync hook ${name} failed: ${why}`,
           since: instantFromMillis(clock.now()),
         }),
       onSuccess: () => register.clear(key),

@@ -189,7 +189,7 @@ function hookCheck({ hook, last_error, ran_at, succeeded_at }: FullStatus['after
   if (last_error !== null)
     return warn(
       check,
-      `its last run (${ran_at}) failed: it ${last_error}`,
+      `its last run (${ran_at}) failed: ${last_error}`,
       'rosterd config show; then try it by hand',
     );
   return succeeded_at === null ? skip(check, 'it has not run yet') : pass(check, `it ran at ${succeeded_at}`);

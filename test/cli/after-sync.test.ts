@@ -63,7 +63,7 @@ test('after-sync: status and doctor show a failing hook, why, and what comes nex
   store({ ...failed, body: '{}', last_seq: 2, queued_at: ranAt, next_at: nextAt });
   const waiting = await shown();
   expect(waiting.status).toContain(`failed 3 times`);
-  expect(waiting.status).toContain(`it ended with code 1; next attempt at ${nextAt}`);
+  expect(waiting.status).toContain(`: ended with code 1; next attempt at ${nextAt}`);
   expect(waiting.check).toMatchObject({ verdict: 'warn' });
   expect(JSON.stringify(waiting.check)).toContain('ended with code 1');
   store({ ...failed, attempts: 0 });

@@ -130,11 +130,11 @@ test('after-sync hooks: a daemon that begins to lead reports a hook whose last r
   // Before the first heartbeat, it is not known who leads.
   expect(await reported()).toEqual([]);
   now.leads = true;
-  expect(await reported()).toEqual(['the after-sync hook dbt failed: it answered 410']);
+  expect(await reported()).toEqual(['the after-sync hook dbt failed: answered 410']);
   Object.assign(now, { leads: false, isLed: true });
   expect(await reported()).toEqual([]);
   Object.assign(now, { leads: true, isLed: false });
-  expect(await reported()).toEqual(['the after-sync hook dbt failed: it answered 410']);
+  expect(await reported()).toEqual(['the after-sync hook dbt failed: answered 410']);
 });
 
 test('after-sync hooks: a listing that changed companies or rounds makes them look, as a tick does', async () => {

@@ -219,7 +219,7 @@ function hookRemark(
   const name = `after-sync hook ${hook}`;
   if (last_error !== null) {
     const next = next_at === null ? 'waits for the next change' : `next attempt at ${next_at}`;
-    return `${name} failed${attempts > 1 ? ` ${attempts} times` : ''}, last ${ago(ran_at, now)}: it ${last_error}; ${next}`;
+    return `${name} failed${attempts > 1 ? ` ${attempts} times` : ''}, last ${ago(ran_at, now)}: ${last_error}; ${next}`;
   }
   return succeeded_at === null ? `${name} has not run yet` : `${name} ran ${ago(succeeded_at, now)}`;
 }
