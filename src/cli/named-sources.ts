@@ -1,4 +1,5 @@
 import { Fault } from '../domain/fault.js';
+import { shellWord } from '../domain/shell-word.js';
 import type { CommandContext, OptionDefinition } from './command.js';
 import { configOf } from './config-options.js';
 
@@ -12,7 +13,8 @@ export const selectionOptions: readonly OptionDefinition[] = [
 export const namesMax = 20;
 
 /**
- * Returns the sources that the arguments name, or that `--rule` or `--all` selects. Throws `usage` for an unknown name, and
+ * Returns the sources that the arguments name, or that `--rule` or `--all` selects, and the words of the command line that
+ * select them. Throws `usage` for an unknown name, and
  * unless exactly one of the three selects.
  */
 export async function selectedSources(context: CommandContext) {
@@ -37,5 +39,6 @@ export async function selectedSources(context: CommandContext) {
   const has = new Set(known);
   const unknown = args.find((name) => !has.has(name));
   if (unknown !== undefined) throw noSource(unknown);
-  return { config, names: args.length > 0 ? args : known };
+  const selection = rule !== undefined ? ['--rule', rule] : args.length > 0 ? args : ['--all'];
+  return { config, names: args.length > 0 ? args : known, selection: selection.map(shellWord).join(' ') };
 }

@@ -40,6 +40,7 @@ describe('rosterd sources, with one source', () => {
   test('sources pause and resume act by name, and refuse unknown names and no choice', async () => {
     const paused = await world.run(['sources', 'pause', 'acme']);
     expect([paused.code, paused.out]).toEqual([0, expect.stringMatching(/^acme: paused since 20/)]);
+    expect(paused.err).toMatch(/To go on: rosterd sources resume acme\n/);
     expect((await world.run(['sources', 'list', '--state', 'paused', '--json'])).out).toContain(
       '"matching":1',
     );

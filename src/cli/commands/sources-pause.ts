@@ -14,14 +14,14 @@ export const sourcesPause: Command = {
   options: [...configOptions, ...selectionOptions, jsonOption],
   async run(context) {
     const { io, out, options } = context;
-    const { config, names } = await selectedSources(context);
+    const { config, names, selection } = await selectedSources(context);
     const { pause } = await import('../../tasks/pause.js');
     const chosen = new Set(names);
     const paused = (await pause(config, names, io.clock)).filter(({ source }) => chosen.has(source));
     if (options.flag('json')) out.json(paused);
     else if (paused.length > namesMax) out.line(`${counted(paused.length, 'source')} paused`);
     else for (const { source, paused_at } of paused) out.line(`${source}: paused since ${paused_at}`);
-    out.note('A page that is being written is finished first. To go on: rosterd sources resume');
+    out.note(`A page that is being written is finished first. To go on: rosterd sources resume ${selection}`);
     return exitCodes.done;
   },
 };
