@@ -9,6 +9,8 @@ import { signInCommand } from './sign-in-command.js';
 
 /** A webhook is worked within seconds; after five minutes nothing is draining the inbox. */
 const inboxMillisMax = 5 * 60_000;
+/** The longest pause between two attempts at a notice, unless its receiver asks for a longer one. */
+const noticeMillisMax = 15 * 60_000;
 /** A scrub normally runs within minutes; the promised maximum is a day. */
 const scrubMillisWarn = 3_600_000;
 const scrubMillisMax = 24 * 3_600_000;
@@ -52,7 +54,7 @@ export function mirrorChecks(
         ),
       ),
     inboxCheck(status.inbox, now),
-    noticesCheck(status),
+    noticesCheck(status, now),
     ...status.after_sync.map(hookCheck),
     erasuresCheck(status.erasures, now),
   ];
@@ -176,11 +178,25 @@ function inboxCheck({ pending, given_up, oldest_at }: StatusDocument['inbox'], n
     : pass('inbox', `${counted(pending, 'webhook')} waiting`);
 }
 
-function noticesCheck({ notices, alerts }: Pick<StatusDocument, 'notices' | 'alerts'>): Check {
-  const givenUp = (what: string, relation: string) =>
-    warn('notices', `${what} given up`, `rosterd query "SELECT * FROM ${relation} WHERE state = 'given_up'"`);
-  if (notices.given_up > 0) return givenUp(counted(notices.given_up, 'notice'), 'notices');
-  if (alerts.given_up > 0) return givenUp(counted(alerts.given_up, 'alert message'), 'alert_rows');
+function noticesCheck({ notices, alerts }: Pick<StatusDocument, 'notices' | 'alerts'>, now: number): Check {
+  for (const [queue, noun, relation] of [
+    [notices, 'notice', 'notices'],
+    [alerts, 'alert message', 'alert_rows'],
+  ] as const) {
+    const query = `SELECT * FROM ${relation} WHERE state =`;
+    if (queue.given_up > 0)
+      return warn(
+        'notices',
+        `${counted(queue.given_up, noun)} given up`,
+        `rosterd query "${query} 'given_up'"`,
+      );
+    if (queue.pending > 0 && ageOf(queue.oldest_at, now) > noticeMillisMax)
+      return warn(
+        'notices',
+        `${counted(queue.pending, noun)} waiting since ${queue.oldest_at}`,
+        `rosterd query "${query} 'pending' ORDER BY queued_at LIMIT 5"; last_error says why`,
+      );
+  }
   return pass('notices', `${counted(notices.pending, 'notice')} waiting`);
 }
 

@@ -377,6 +377,7 @@ const breakages: readonly Breakage[] = [
       ['health.acme', 'fail', /rosterd sync --source acme --accept-deletions/],
       ['quarantine.acme', 'warn', /FROM quarantine/],
       ['inbox', 'warn', /^rosterd run$/, /webhook waiting since/],
+      ['notices', 'warn', /FROM notices WHERE state = 'pending'/, /1 notice waiting since/],
       ['erasures', 'fail', /^rosterd run$/, /scrubbed/],
     ],
     how: ({ folder, database, sql }) => {
@@ -388,6 +389,7 @@ const breakages: readonly Breakage[] = [
         'UPDATE sources SET awaiting_deletion = 3',
         `INSERT INTO quarantine_rows (source_no, id, problem, seen_at) VALUES (1, 'inv_1', 'bad', '${past(1)}')`,
         `INSERT INTO webhook_inbox (event_id, installation, event, received_at) VALUES ('evt_1', '', 'investment.changed', '${past(1)}')`,
+        `INSERT INTO notice_rows (source_no, seq, target, body, queued_at, next_at) VALUES (1, 1, 't', '{}', '${past(1)}', '${past(1)}')`,
         `INSERT INTO erasures (source_no, id, cause, invisible_at) VALUES (1, 'inv_1', 'forget', '${past(2)}')`,
       );
       chmodSync(database, 0o644);

@@ -66,8 +66,11 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
   if (document.endpoint !== null) for (const line of endpointRemarks(document.endpoint)) out.line(line);
   for (const line of fleetRemarks(document, now)) out.line(line);
   const { inbox, notices, alerts, erasures } = document;
+  const queued = ({ pending, oldest_at }: FullStatus['notices']) =>
+    `waiting ${pending}${oldest_at === null ? '' : ` (the oldest came ${ago(oldest_at, now)})`}`;
   out.line(
-    `webhooks waiting ${inbox.pending}, notices waiting ${notices.pending}, ` +
+    `webhooks ${queued(inbox)}, notices ${queued(notices)}, ` +
+      `${alerts.pending === 0 ? '' : `alert messages ${queued(alerts)}, `}` +
       `erasures pending ${erasures.pending}, newest change ${document.change_seq}`,
   );
   if (document.backup !== null) out.line(backupRemark(document.backup, now));
@@ -192,18 +195,18 @@ function endpointRemarks({ state, message, hint, reenabledAt }: EndpointHealth):
 }
 
 function backupRemark(
-  { newest_at, newest_file, overdue }: NonNullable<FullStatus['backup']>,
+  { folder, newest_at, newest_file, overdue }: NonNullable<FullStatus['backup']>,
   now: number,
 ): string {
-  if (newest_at === null) return 'no scheduled backup yet';
+  if (newest_at === null) return `no scheduled backup in ${folder} yet`;
   return `newest backup ${ago(newest_at, now)}: ${newest_file}${overdue ? '; the next one is overdue' : ''}`;
 }
 
 function exportsRemark(
-  { newest_at, newest_folder, overdue }: NonNullable<FullStatus['exports']>,
+  { folder, newest_at, newest_folder, overdue }: NonNullable<FullStatus['exports']>,
   now: number,
 ): string {
-  if (newest_at === null) return 'no scheduled export yet';
+  if (newest_at === null) return `no scheduled export in ${folder} yet`;
   return `newest export ${ago(newest_at, now)}: ${newest_folder}${overdue ? '; the next one is overdue' : ''}`;
 }
 

@@ -83,16 +83,22 @@ test('a platform clock that is ahead does not make old data look fresh', async (
   expect((await world.run(['status'])).out).toMatch(/ [23] d \d+ h ahead of this clock /);
 });
 
-test('status counts webhooks that were given up, and its query shows them', async () => {
+test('status counts webhooks that were given up, its query shows them, and waiting alerts and missing backups are named', async () => {
   world.inFile((raw) =>
     raw.exec(
-      "INSERT INTO webhook_inbox (event_id, installation, event, source, investment, received_at, state) VALUES ('evt_1', 'inst_1', 'investment.changed', 'acme', 'inv_1', '2026-11-02T09:00:00.000Z', 'given_up')",
+      "INSERT INTO webhook_inbox (event_id, installation, event, source, investment, received_at, state) VALUES ('evt_1', 'inst_1', 'investment.changed', 'acme', 'inv_1', '2026-11-02T09:00:00.000Z', 'given_up');" +
+        "INSERT INTO alert_rows (key, source, target, body, queued_at, next_at) VALUES ('stale', '', 'ops', '{}', '2026-11-02T09:00:00.000Z', '2026-11-02T09:00:00.000Z')",
     ),
   );
-  const { out } = await world.run(['status']);
+  const { out } = await world.run(['status', '--set', 'backup.every=1d', '--set', 'exports.every=1d']);
+  expect(out).toMatch(/, alert messages waiting 1 \(the oldest came .+ ago\), erasures pending/);
+  expect(out).toMatch(/^no scheduled backup in .+backups yet$/m);
+  expect(out).toMatch(/^no scheduled export in .+exports yet$/m);
   const query = /^1 webhook given up: rosterd query "(.*)"$/m.exec(out)?.[1] ?? '';
   expect((await world.run(['query', query])).out).toContain('inv_1');
-  world.inFile((raw) => raw.exec("DELETE FROM webhook_inbox WHERE event_id = 'evt_1'"));
+  world.inFile((raw) =>
+    raw.exec("DELETE FROM webhook_inbox WHERE event_id = 'evt_1'; DELETE FROM alert_rows"),
+  );
 });
 
 test('sync names the source to list again after a changed filter, and no help for a secret file that is not private', async () => {
