@@ -1,4 +1,4 @@
-import { isFault } from '../domain/fault.js';
+import { type Fault, isFault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthProblem, HealthRegister } from '../runtime/health-register.js';
@@ -135,7 +135,7 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
   const failed = (effort: Effort, error: unknown, failures: number) => {
     // A signal that stops the daemon may end its child process first. Otherwise, the next look makes the files.
     if (stopping.signal.aborted || isFault(error, 'stopped')) return;
-    const why = isFault(error) ? error.message : (systemReason(error) ?? 'the log has the cause');
+    const why = isFault(error) ? withHint(error) : (systemReason(error) ?? 'the log has the cause');
     effort.problem = {
       severity: 'attention',
       text: `the scheduled ${name} failed: ${why}`,
@@ -168,3 +168,6 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
     },
   };
 }
+
+const withHint = ({ message, about: { hint } }: Fault): string =>
+  hint === undefined ? message : `${message} (${hint})`;

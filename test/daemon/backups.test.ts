@@ -99,7 +99,7 @@ test('scheduled backups: one that cannot be deleted keeps no other, here and whe
   expect(register.list()).toMatchObject([
     {
       text: expect.stringMatching(
-        /^the scheduled backup failed: old backups cannot be deleted: .+ \(EPERM\)$/,
+        /^the scheduled backup failed: old backups cannot be deleted: .+ \(EPERM\) \(Delete them as the user who owns them\)$/,
       ),
     },
   ]);

@@ -149,7 +149,8 @@ test('scheduled files: a look that failed is not reported for as long as the new
     },
     tend: [
       async () => {
-        if (state.away) throw new Fault('database_busy', 'the database cannot be reached');
+        if (state.away)
+          throw new Fault('database_busy', 'the database cannot be reached', { hint: 'Start it.' });
       },
     ],
   });
@@ -157,7 +158,7 @@ test('scheduled files: a look that failed is not reported for as long as the new
   state.away = true;
   await clock.advance(60_000);
   expect(register.list()).toMatchObject([
-    { key: 'export', text: 'the scheduled export failed: the database cannot be reached' },
+    { key: 'export', text: 'the scheduled export failed: the database cannot be reached (Start it.)' },
   ]);
   state.away = false;
   await clock.advance(6 * 60_000);
