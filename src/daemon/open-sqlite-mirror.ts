@@ -82,7 +82,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         return rewritten;
       });
     };
-    const looked = { upTo: 0 };
+    const [looked, lookedChanges] = [{ upTo: 0 }, { upTo: 0 }];
     // Their methods may run several statements: each passes the gate.
     const direct = sqliteConnection(main);
     const connection = gate.guard(direct);
@@ -91,7 +91,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       gate.guard(store, Number.POSITIVE_INFINITY, [read]);
     const budgets = new Budgets(connection);
     const upkeep = gate.guard({
-      purgeHistory: async (before: Instant) => purgeHistory(main, before),
+      purgeHistory: async (before: Instant) => purgeHistory(main, before, lookedChanges),
       purgeTicks: async (before: Instant) => purgeTicks(main, before, looked),
     });
     return {

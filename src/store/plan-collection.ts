@@ -195,6 +195,6 @@ export const unlistedSql = (rows: string, isCounted: string) =>
 /** The superseded versions of companies and rounds. */
 export const catalogHistory = ['company_history_rows', 'offering_history_rows'] as const;
 
-/** Forgets the values of changes whose versions were purged. */
+/** Forgets the values of changes whose versions were purged, or would have been: posts have none. */
 export const forgetValuesSql = `UPDATE change_rows SET old_values = NULL, new_values = NULL
   WHERE about IS NOT NULL AND at < ? AND (old_values IS NOT NULL OR new_values IS NOT NULL)`;

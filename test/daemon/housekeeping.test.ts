@@ -188,7 +188,7 @@ test('a query for a purged time is refused, for the purged source only', async (
     seedHistory(mirror, 1, id, { valid_from: from, valid_to: to, change_seq: 1, ended_by: 'update' });
   version('inv_1', '2026-10-01T00:00:00.000Z', '2026-10-03T00:00:00.000Z');
   version('inv_1', '2026-10-03T00:00:00.000Z', '2026-10-05T00:00:00.000Z');
-  version('inv_1', '2026-10-05T00:00:00.000Z', '2026-10-11T00:00:00.000Z');
+  version('inv_1', '2026-10-05T00:00:00.000Z', '2026-10-10T00:00:00.000Z');
   const db = withViews(mirror.kysely);
   const at = (day: string) => `2026-10-${day}T00:00:00.000Z` as Instant;
   await requireReach(db, at('02'));

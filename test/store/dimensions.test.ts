@@ -88,6 +88,21 @@ test('collections: a changed round keeps its superseded version, and the change 
   expect(await rows('SELECT count(before) AS told FROM changes')).toEqual([{ told: 0 }]);
 });
 
+test('collections: what a post said before is forgotten with time, though posts have no versions to purge', async () => {
+  const { apply, rows, purgeHistory } = await dimensionsFixture();
+  for (const title of ['Before', 'After'])
+    await apply(complete('company_updates', [{ id: 'post_1', company_id: 'co_1', title }]));
+  const told = () => rows("SELECT count(before) AS told FROM changes WHERE kind = 'update_changed'");
+  expect([await purgeHistory('2026-01-01T00:00:00.000Z' as Instant), await told()]).toEqual([
+    0,
+    [{ told: 1 }],
+  ]);
+  expect([await purgeHistory('2027-01-01T00:00:00.000Z' as Instant), await told()]).toEqual([
+    0,
+    [{ told: 0 }],
+  ]);
+});
+
 test('collections: an incomplete listing deletes and changes nothing, and its problem is told', async () => {
   const { apply, rows } = await dimensionsFixture();
   await apply(complete('companies', []), complete('rounds', [round('ofr_1')]));

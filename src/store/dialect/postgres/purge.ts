@@ -45,7 +45,8 @@ async function purgeCatalog(transaction: Transaction, before: Instant): Promise<
     );
     purged += row?.rows ?? 0;
   }
-  if (purged > 0) await transaction.run(forgetValuesSql.replace('?', '$1'), before);
+  // Also without a purged version: posts have none.
+  await transaction.run(forgetValuesSql.replace('?', '$1'), before);
   return purged;
 }
 

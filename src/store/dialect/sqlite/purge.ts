@@ -7,11 +7,24 @@ import { inTransaction } from './transaction.js';
 /** Small enough that writers do not wait noticeably for the lock. */
 const rowsPerTransaction = 2_000;
 
+/** Rows scanned at a time. An index by time would cost every commit a write, for one read an hour. */
+const rowsLookedAt = 20_000;
+
+/** Where the next scan begins. */
+interface Looked {
+  upTo: number;
+}
+
 /**
  * Deletes superseded versions that ended before `before`, in batches: returns the number deleted by this call. The same
- * transaction updates how far back as-of queries may reach, so that none returns a partial past.
+ * transaction updates how far back as-of queries may reach, so that none returns a partial past. `looked` is kept between
+ * calls: see `forgetSome`.
  */
-export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): number {
+export function purgeHistory(
+  { raw, file }: SqliteDatabase,
+  before: Instant,
+  looked: Looked = { upTo: 0 },
+): number {
   return withSqliteFaults(file, () =>
     inTransaction(raw, () => {
       const chosen = `SELECT history_no FROM history_rows
@@ -27,13 +40,13 @@ export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): nu
       const { changes } = raw
         .prepare(`DELETE FROM history_rows WHERE history_no IN (${chosen})`)
         .run(before, rowsPerTransaction);
-      return changes + (changes < rowsPerTransaction ? purgeCatalog(raw, before) : 0);
+      return changes + (changes < rowsPerTransaction ? purgeCatalog(raw, before, looked) : 0);
     }),
   );
 }
 
 /** The same for companies and rounds, which are few, with what their changes say of the purged versions. */
-function purgeCatalog(raw: SqliteDatabase['raw'], before: Instant): number {
+function purgeCatalog(raw: SqliteDatabase['raw'], before: Instant, looked: Looked): number {
   let purged = 0;
   for (const table of catalogHistory) {
     raw
@@ -46,11 +59,21 @@ function purgeCatalog(raw: SqliteDatabase['raw'], before: Instant): number {
     purged += raw.prepare(`DELETE FROM ${table} WHERE valid_to < ?`).run(before).changes;
   }
   if (purged > 0) raw.prepare(forgetValuesSql).run(before);
+  else forgetSome(raw, before, looked);
   return purged;
 }
 
-/** Ticks scanned at a time. An index by time would cost every commit a write, for one read an hour. */
-const ticksLookedAt = 20_000;
+/** Posts have no versions, so nothing that is purged tells that their changes expired: each call looks at the next changes. */
+function forgetSome(raw: SqliteDatabase['raw'], before: Instant, looked: Looked): void {
+  const last = raw
+    .prepare<[number], number | null>(
+      `SELECT max(seq) FROM (SELECT seq FROM change_rows WHERE seq > ? ORDER BY seq LIMIT ${rowsLookedAt})`,
+    )
+    .pluck()
+    .get(looked.upTo);
+  if (last != null) raw.prepare(`${forgetValuesSql} AND seq > ? AND seq <= ?`).run(before, looked.upTo, last);
+  looked.upTo = last ?? 0;
+}
 
 /**
  * Deletes ticks that began before `before`, in batches: returns the number deleted by this call. Ticks are stored in the
@@ -58,8 +81,8 @@ const ticksLookedAt = 20_000;
  * scans the first ticks and, in addition, those after the previous call's scan, which `looked` remembers; at the end
  * the scan starts over.
  */
-export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant, looked: { upTo: number }): number {
-  const scan = `SELECT tick, started_at FROM tick_rows WHERE tick > ? ORDER BY tick LIMIT ${ticksLookedAt}`;
+export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant, looked: Looked): number {
+  const scan = `SELECT tick, started_at FROM tick_rows WHERE tick > ? ORDER BY tick LIMIT ${rowsLookedAt}`;
   return withSqliteFaults(file, () =>
     inTransaction(raw, () => {
       const lastScanned = raw
