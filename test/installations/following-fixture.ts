@@ -1,6 +1,6 @@
 import { Fault } from '../../src/domain/fault.js';
 import type { InstallationId, SourceName } from '../../src/domain/ids.js';
-import { InstallationFollower } from '../../src/installations/installation-follower.js';
+import { type FollowingParts, InstallationFollower } from '../../src/installations/installation-follower.js';
 import type { FollowedSource } from '../../src/installations/ports.js';
 import type { FollowedRule } from '../../src/installations/rule-follower.js';
 import type { Logger } from '../../src/runtime/logger.js';
@@ -56,10 +56,14 @@ export class FollowingWorld {
     return result;
   }
 
-  start(beforeAnnouncement: () => void = () => {}): InstallationFollower {
+  start(beforeAnnouncement?: () => void): InstallationFollower {
+    return new InstallationFollower(this.parts(beforeAnnouncement));
+  }
+
+  parts(beforeAnnouncement: () => void = () => {}): FollowingParts {
     this.application.fault = (call, after) => this.fault(call, after);
     this.store.fault = (call, after) => this.fault(call, after);
-    return new InstallationFollower({
+    return {
       rules: this.rules.map((rule) => ({
         rule: 'installations',
         target: 'company',
@@ -112,7 +116,7 @@ export class FollowingWorld {
       clock: this.clock,
       random: this.random,
       logger: this.logger,
-    });
+    };
   }
 
   /** Runs turns until nothing is due for `quietMillis`. */

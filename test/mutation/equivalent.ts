@@ -539,8 +539,6 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Tombstones were left out before; the check is for the type.',
   'fleet/fleet.ts | 2_000 → 2001 | export const beatMillis = 2_000;':
     'How often heartbeats are sent is arbitrary.',
-  'fleet/fleet.ts | 2 → 3 | const restFactor = 2;':
-    'How long a member rests between heartbeats is arbitrary.',
   'fleet/fleet.ts | dead.length > 0 → true | if (dead.length > 0) await store.markDead(dead.map(({ member }) => mem…':
     'Costs a statement that marks no member.',
   'fleet/fleet.ts | > → >= | if (dead.length > 0) await store.markDead(dead.map(({ member }) => mem…':
@@ -551,4 +549,16 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Two members never have the same name.',
   'fleet/fleet.ts | stopping.signal.aborted → false | if (stopping.signal.aborted) continue;':
     'Each wait of a loop that stops ends at once.',
+  'store/dialect/sqlite/purge.ts | 2_000 → 2001 | const rowsPerTransaction = 2_000;':
+    'How many rows a commit deletes is arbitrary.',
+  'store/dialect/sqlite/purge.ts | 20_000 → 20001 | const rowsLookedAt = 20_000;':
+    'How many rows a scan reads is arbitrary.',
+  'store/dialect/sqlite/purge.ts | changes < rowsPerTransaction → true | return changes + (changes < rowsPerTransaction ? purgeCatalog(raw, bef…':
+    'The rest is purged in the same commit, not in the next one.',
+  'store/dialect/sqlite/purge.ts | < → <= | return changes + (changes < rowsPerTransaction ? purgeCatalog(raw, bef…':
+    'The rest is purged in the same commit, not in the next one.',
+  'store/dialect/sqlite/purge.ts | purged > 0 → true | if (purged > 0) raw.prepare(forgetValuesSql).run(before);':
+    'All changes are read at each purge, which takes longer.',
+  'store/dialect/sqlite/purge.ts | > → >= | if (purged > 0) raw.prepare(forgetValuesSql).run(before);':
+    'All changes are read at each purge, which takes longer.',
 };

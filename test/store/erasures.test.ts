@@ -103,8 +103,9 @@ describe('forgetting', () => {
     expect(await erasures.lift(inv('inv_a'))).toBe(true);
     expect(await erasures.lift(inv('inv_a'))).toBe(false);
     // An erasure that nobody requested.
-    const tombstone = { source_no: 1, id: 'inv_b', cause: 'tombstone', invisible_at: invisibleAt };
-    await seedRow(store, 'erasures', { ...tombstone, scrubbed_at: '2026-10-19T12:00:00.000Z' });
+    const [erased, scrubbed] = ['2026-10-18T12:00:00.000Z', '2026-10-19T12:00:00.000Z'];
+    const tombstone = { source_no: 1, id: 'inv_b', cause: 'tombstone', invisible_at: erased };
+    await seedRow(store, 'erasures', { ...tombstone, scrubbed_at: scrubbed });
     expect([...(await erasures.requests())]).toEqual([['inv_a', '2026-10-20T12:00:01.000Z']]);
     expect(await erasures.pending()).toEqual({
       ...{ receipts: 3, since: invisibleAt, residue: false, listing: false },
