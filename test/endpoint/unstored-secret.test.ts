@@ -1,34 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Api } from '../../src/client/api.js';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
 import { instantFromMillis } from '../../src/domain/instant.js';
 import { createEndpointCare } from '../../src/endpoint/care.js';
 import { type EndpointState, unknownEndpoint } from '../../src/endpoint/state.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
+import { platformWithEndpoint, publicUrl } from './stub-platform.js';
 
-const publicUrl = 'https://hooks.example.com/rosterd';
 const hour = 3_600_000;
 const nothing = { failingSince: null, lastDeliveryAt: null, lastDeliveryStatus: null, reenabledAt: null };
 const healthy = { ...nothing, state: 'ok' as const, code: null, message: null, hint: null };
-
-/** A platform that rotates the secret of one endpoint each time it is asked. */
-function platformWithEndpoint() {
-  let rotations = 0;
-  let asked = 0;
-  const shown = (secret?: string) => ({
-    id: 'whe_1',
-    type: 'webhook_endpoint',
-    attributes: { url: publicUrl, installation: null, mode: 'live', events: ['x'], enabled: true, secret },
-  });
-  const api: Api = async ({ path, method }) => {
-    asked += 1;
-    if (method === 'POST' && path.endsWith('/rotate_secret')) rotations += 1;
-    const data = method === 'POST' ? shown(`whsec_new${rotations}`) : [shown()];
-    return { status: 200, body: { data, meta: {} }, text: '', requestId: null };
-  };
-  return { api, rotations: () => rotations, asked: () => asked };
-}
 
 /** A state that is stored, except at the first write of a new secret. */
 function failingStore(code: FaultCode, clock: VirtualClock) {

@@ -49,7 +49,7 @@ const swaps = [
   ...onSqlite('swap', 'kept-totals'),
 ];
 const erased = store('erasures', 'unreadable-erasure', 'unknown-fields-erasure', 'swap-erasure');
-const care = endpoint('plan', 'state', 'bound', 'failed-while-off', 'unstored-secret');
+const care = endpoint('plan', 'state', 'bound', 'checks', 'failed-while-off', 'unstored-secret');
 
 /** What decides which records, requests, deliveries and messages there are. The fastest tests stand first. */
 export const mirrorTargets: readonly Target[] = [
