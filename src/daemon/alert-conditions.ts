@@ -39,7 +39,7 @@ export function conditionsOf(
     conditions.push({
       kind: 'endpoint_disabled',
       source: null,
-      text: `the webhook endpoint does not work (${endpoint.state}): ${endpoint.message ?? 'see rosterd status'}`,
+      text: `the webhook endpoint ${endpoint.state === 'blocked' ? 'cannot be checked' : `does not work (${endpoint.state})`}: ${endpoint.message ?? 'see rosterd status'}`,
     });
   conditions.push(
     ...conditionOfFiles(

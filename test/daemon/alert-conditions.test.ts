@@ -152,6 +152,17 @@ test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
   expect(kinds(...facts)).toEqual(expected);
 });
 
+test.each([
+  ['failing', 'the webhook endpoint does not work (failing): answered 429'],
+  ['blocked', 'the webhook endpoint cannot be checked: answered 429'],
+])('alert conditions: the alert of an endpoint whose state is %s says whether it works', (state, text) => {
+  const endpoint = { state, message: 'answered 429' };
+  const status = { sources: [], endpoint, backup: null, exports: null, lake: null, problems: [] } as never;
+  expect(conditionsOf({ status, freeBytes: null, failingSince: new Map() }, settings, now)).toMatchObject([
+    { text },
+  ]);
+});
+
 test('alert conditions: time before the daemon started and time in a pause do not count as failing', () => {
   const source = { ...healthy, last_outcome: 'failed', last_success_at: at(-9_000) } as SourceStatus;
   const seen = (paused_at: string | null, before: ReadonlyMap<string, number>, minutes: number) =>
