@@ -258,7 +258,8 @@ describe('an erased person leaves every table at once', () => {
   test('someone of whom nothing is stored leaves no receipt, except for a quarantined body that names them', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', {}, null)]]);
-    await fixture.delta([tombstone('inv_1'), rejected('inv_7', '{"investor":"usr_9"}')]);
+    await fixture.delta([tombstone('inv_1'), rejected('inv_7', '{"investor":"usr_9","before":"inv_1"}')]);
+    // An entry with an id belongs to that record, whatever other record it names.
     expect(await receipts(fixture)).toEqual([]);
     await fixture.delta([record('inv_2', { investor_id: 'usr_9', investor_deactivated: true }, null)]);
     expect(await fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: null }]);
