@@ -163,7 +163,9 @@ function report(error: unknown, out: Output, { debugging, command }: Asked): Exi
   if (fault !== null) {
     out.error(fault.message);
     const next = fault.about.hint ?? nextStep[fault.code];
-    out.note(next.startsWith('Did you mean ') ? next : `Try: ${next}`);
+    if (debugging && fault.code === 'internal' && fault.cause instanceof Error)
+      out.note(maskCredentials(fault.cause.stack ?? fault.cause.message));
+    else out.note(next.startsWith('Did you mean ') ? next : `Try: ${next}`);
     return exitCodeOfFault[fault.code];
   }
   const incomplete = incompleteInstallation(error);

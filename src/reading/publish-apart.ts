@@ -1,6 +1,6 @@
-import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
+import { faultOfChild } from '../runtime/failed-child.js';
 import { lostProcess, startOwnProcess } from '../runtime/own-process.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
@@ -44,7 +44,7 @@ async function inChild(request: PublishRequest, signal: AbortSignal): Promise<Pu
     if (signal.aborted) throw new Fault('stopped', 'stopped before all files were written');
     if (reply === null) throw lostProcess('the process that writes the files', child);
     if (reply.kind !== 'failed') return reply;
-    throw new Fault(reply.code, reply.message, defined({ hint: reply.hint ?? undefined }));
+    throw faultOfChild(reply);
   } finally {
     signal.removeEventListener('abort', kill);
   }

@@ -1,5 +1,5 @@
-import { isFault } from '../domain/fault.js';
 import { systemClock } from '../runtime/clock.js';
+import { childFailed } from '../runtime/failed-child.js';
 import { endWithParent } from '../runtime/own-child.js';
 import { publish } from './publish-job.js';
 import type { PublishReply, PublishRequest } from './publish-messages.js';
@@ -20,13 +20,6 @@ async function replyTo({ file, job, now }: PublishRequest): Promise<PublishReply
   try {
     return await publish({ kind: 'sqlite', file }, job, clock, signal);
   } catch (error) {
-    if (!isFault(error))
-      return {
-        kind: 'failed',
-        code: 'internal',
-        message: 'writing the files failed unexpectedly',
-        hint: null,
-      };
-    return { kind: 'failed', code: error.code, message: error.message, hint: error.about.hint ?? null };
+    return childFailed(error, 'writing the files failed unexpectedly');
   }
 }

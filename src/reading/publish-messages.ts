@@ -1,4 +1,4 @@
-import type { FaultCode } from '../domain/fault.js';
+import type { ChildFailed } from '../runtime/failed-child.js';
 import type { LakeAsk, LakeSynced } from './lake.js';
 import type { MadeExport, PublishAsk } from './publish-exports.js';
 
@@ -17,11 +17,4 @@ export type Published =
   | { readonly kind: 'exports'; readonly made: MadeExport }
   | { readonly kind: 'lake'; readonly made: LakeSynced };
 
-export type PublishReply =
-  | Published
-  | {
-      readonly kind: 'failed';
-      readonly code: FaultCode;
-      readonly message: string;
-      readonly hint: string | null;
-    };
+export type PublishReply = Published | ChildFailed;

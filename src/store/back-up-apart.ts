@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import { faultOfChild } from '../runtime/failed-child.js';
 import { lostProcess, startOwnProcess } from '../runtime/own-process.js';
 import type { BackupMade, BackupParts } from './backup/made.js';
 import { removeUnfinished } from './backup/private-target.js';
@@ -47,7 +48,7 @@ async function inChild(
     if (child.pid !== undefined) removeUnfinished(request.target, child.pid);
     if (signal.aborted) throw new Fault('stopped', 'the backup was stopped before it was complete');
     if (reply?.kind !== 'failed') throw lostProcess('the backup process', child);
-    throw new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
+    throw faultOfChild(reply);
   } finally {
     signal.removeEventListener('abort', kill);
   }

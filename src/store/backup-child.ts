@@ -1,5 +1,5 @@
-import { Fault } from '../domain/fault.js';
 import { systemClock } from '../runtime/clock.js';
+import { childFailed } from '../runtime/failed-child.js';
 import { endWithParent } from '../runtime/own-child.js';
 import type { BackupReply, BackupRequest } from './backup-messages.js';
 import { backUpSqlite } from './dialect/sqlite/backup.js';
@@ -22,8 +22,6 @@ async function replyTo({ file, target, now, version }: BackupRequest): Promise<B
     const parts = { clock, version, env: process.env, signal, onShare };
     return { kind: 'done', made: await backUpSqlite(file, target, parts) };
   } catch (error) {
-    if (!(error instanceof Fault))
-      return { kind: 'failed', code: 'internal', message: 'the backup failed unexpectedly', hint: null };
-    return { kind: 'failed', code: error.code, message: error.message, hint: error.about.hint ?? null };
+    return childFailed(error, 'the backup failed unexpectedly');
   }
 }

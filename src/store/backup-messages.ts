@@ -1,4 +1,4 @@
-import type { FaultCode } from '../domain/fault.js';
+import type { ChildFailed } from '../runtime/failed-child.js';
 import type { BackupMade } from './backup/made.js';
 
 export interface BackupRequest {
@@ -12,9 +12,4 @@ export interface BackupRequest {
 export type BackupReply =
   | { readonly kind: 'share'; readonly share: number }
   | { readonly kind: 'done'; readonly made: BackupMade }
-  | {
-      readonly kind: 'failed';
-      readonly code: FaultCode;
-      readonly message: string;
-      readonly hint: string | null;
-    };
+  | ChildFailed;

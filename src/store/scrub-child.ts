@@ -1,6 +1,6 @@
 import { existsSync, openSync } from 'node:fs';
-import { Fault } from '../domain/fault.js';
 import { systemClock } from '../runtime/clock.js';
+import { childFailed } from '../runtime/failed-child.js';
 import { endWithParent } from '../runtime/own-child.js';
 import { connectSqlite, type SqliteConnection } from './dialect/sqlite/connect.js';
 import { scrub, scrubInPlace } from './dialect/sqlite/scrub.js';
@@ -37,9 +37,7 @@ async function replyTo(request: ScrubRequest): Promise<ScrubReply> {
       database.close();
     }
   } catch (error) {
-    if (!(error instanceof Fault))
-      return { kind: 'failed', code: 'internal', message: 'the scrub failed unexpectedly', hint: null };
-    return { kind: 'failed', code: error.code, message: error.message, hint: error.about.hint ?? null };
+    return childFailed(error, 'the scrub failed unexpectedly');
   }
 }
 

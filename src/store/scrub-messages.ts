@@ -1,4 +1,4 @@
-import type { FaultCode } from '../domain/fault.js';
+import type { ChildFailed } from '../runtime/failed-child.js';
 import type { Scrubbed } from './erasures.js';
 
 export interface ScrubRequest {
@@ -17,11 +17,4 @@ export interface ScrubRequest {
  */
 export type Scrubber = (request: ScrubRequest, signal: AbortSignal) => Promise<Scrubbed | null>;
 
-export type ScrubReply =
-  | { readonly kind: 'done'; readonly scrubbed: Scrubbed | null }
-  | {
-      readonly kind: 'failed';
-      readonly code: FaultCode;
-      readonly message: string;
-      readonly hint: string | null;
-    };
+export type ScrubReply = { readonly kind: 'done'; readonly scrubbed: Scrubbed | null } | ChildFailed;

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import { faultOfChild } from '../runtime/failed-child.js';
 import { lostProcess, startOwnProcess } from '../runtime/own-process.js';
 import type { Scrubbed } from './erasures.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
@@ -32,7 +33,7 @@ export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Pr
     if (reply?.kind === 'done') return reply.scrubbed;
     if (signal.aborted) throw new Fault('stopped', 'the scrub was stopped before it finished');
     if (reply === null) throw lostProcess('the scrub process', child);
-    throw new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
+    throw faultOfChild(reply);
   } finally {
     signal.removeEventListener('abort', kill);
   }

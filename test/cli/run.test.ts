@@ -5,6 +5,7 @@ import { allCommands } from '../../src/cli/commands-for.js';
 import { exitCodes } from '../../src/cli/exit-codes.js';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { type ChildFailed, childFailed, faultOfChild } from '../../src/runtime/failed-child.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { commandOf, fakeIo, rosterd } from './fake-io.js';
 
@@ -55,6 +56,20 @@ test('an unexpected error prints one line that asks to report it, and a stack tr
   const loud = await rosterd(['probe', '--log-level=debug'], fakeIo(), [failing]);
   expect(loud.err).toContain('run.test.ts');
   expect(loud.err).toContain('at_live_…');
+});
+
+test('where a child process failed unexpectedly is printed at debug level only', async () => {
+  const failing = commandOf(async () => {
+    const reply = childFailed(new TypeError('x of undefined, at_live_abc'), 'the backup failed unexpectedly');
+    throw faultOfChild(JSON.parse(JSON.stringify(reply)) as ChildFailed);
+  });
+  const quiet = await rosterd(['probe'], fakeIo(), [failing]);
+  expect(quiet.code).toBe(exitCodes.failed);
+  expect(quiet.err).toMatch(/^error: the backup failed unexpectedly\nTry: .*--log-level debug.*\n$/);
+  const loud = await rosterd(['probe', '--log-level=debug'], fakeIo(), [failing]);
+  expect(loud.err).toMatch(
+    /^error: the backup failed unexpectedly\nTypeError: .*at_live_…\n +at .*run\.test\.ts/,
+  );
 });
 
 test.each([

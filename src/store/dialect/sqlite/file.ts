@@ -90,9 +90,11 @@ export function createPrivateFile(file: string): void {
 
 /**
  * Removes all rights except the owner's and reading by the group, which an operator may have granted to analysts. Only
- * the owner of a file may do that: the mode of another user's file stays, and `rosterd doctor` reports it.
+ * the owner of a file may do that: the mode of another user's file stays, and `rosterd doctor` reports it. Windows has no such
+ * rights, and may refuse to change the mode of a file that is open.
  */
 export function narrowMode(file: string): void {
+  if (process.platform === 'win32') return;
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (!existsSync(path)) continue;
     const { mode } = statSync(path);
