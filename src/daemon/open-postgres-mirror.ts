@@ -16,7 +16,7 @@ import { PostgresFollowedSources } from '../store/dialect/postgres/followed-sour
 import { migratePostgres } from '../store/dialect/postgres/migrate.js';
 import { PostgresMirror } from '../store/dialect/postgres/mirror.js';
 import { openPostgres } from '../store/dialect/postgres/open.js';
-import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
+import { forgetValues, purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
 import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { lockTimeoutMs } from '../store/dialect/postgres/transaction.js';
 import { watchPool } from '../store/dialect/postgres/watch-pool.js';
@@ -25,7 +25,7 @@ import { postgresInbox } from '../store/inbox.js';
 import { OperatorRequests } from '../store/operator-requests.js';
 import { Outbox } from '../store/outbox.js';
 import { Pauses } from '../store/pauses.js';
-import { inBatches } from './in-batches.js';
+import { inBatches, inSteps } from './in-batches.js';
 import { eraserName, leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 
 /**
@@ -59,6 +59,8 @@ export async function openPostgresMirror(
     const receiving = await openPostgres(place, accepting);
     const watch = watchPool(main.pool, place, clock);
     const erasures = new PostgresErasures(main, clock);
+    /** What changes up to this one said is forgotten. */
+    let saidUpTo = 0;
     const budgets = new SharedBudgets(postgresConnection(main));
     return {
       mirror: new PostgresMirror(main, {
@@ -93,7 +95,11 @@ export async function openPostgresMirror(
         // A migration of a server makes no backup.
         removeBackups: () => [],
         removeErasedBackups: () => {},
-        purgeHistory: (before) => inBatches(() => purgeHistory(main, before)),
+        purgeHistory: async (before) => {
+          const purged = await inBatches(() => purgeHistory(main, before));
+          saidUpTo = await inSteps(saidUpTo, (after) => forgetValues(main, before, after));
+          return purged;
+        },
         purgeTicks: (before) => inBatches(() => purgeTicks(main, before)),
         purgeBudgets: (before) => budgets.purge(before),
       },

@@ -23,7 +23,7 @@ import { ListingProcess } from '../store/dialect/sqlite/listing-process.js';
 import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import type { ListingHelper } from '../store/dialect/sqlite/prepare-publication.js';
-import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
+import { forgetValues, purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { retryBusy } from '../store/dialect/sqlite/retry-busy.js';
 import { waitingAtMost } from '../store/dialect/sqlite/transaction.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
@@ -34,7 +34,7 @@ import { Outbox } from '../store/outbox.js';
 import { Pauses } from '../store/pauses.js';
 import { scrubApart } from '../store/scrub.js';
 import { openGatedInbox } from './gated-inbox.js';
-import { inBatches } from './in-batches.js';
+import { inBatches, inSteps } from './in-batches.js';
 import { eraserName, leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 import type { WriteGate } from './write-gate.js';
 
@@ -82,7 +82,9 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         return rewritten;
       });
     };
-    const [looked, lookedChanges] = [{ upTo: 0 }, { upTo: 0 }];
+    const looked = { upTo: 0 };
+    /** What changes up to this one said is forgotten. */
+    let saidUpTo = 0;
     // Their methods may run several statements: each passes the gate.
     const direct = sqliteConnection(main);
     const connection = gate.guard(direct);
@@ -91,7 +93,8 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       gate.guard(store, Number.POSITIVE_INFINITY, [read]);
     const budgets = new Budgets(connection);
     const upkeep = gate.guard({
-      purgeHistory: async (before: Instant) => purgeHistory(main, before, lookedChanges),
+      purgeHistory: async (before: Instant) => purgeHistory(main, before),
+      forgetValues: async (before: Instant, after: number) => forgetValues(main, before, after),
       purgeTicks: async (before: Instant) => purgeTicks(main, before, looked),
     });
     return {
@@ -125,7 +128,11 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
             : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),
         removeErasedBackups: () => removeErasedBackups(main, clock.now()),
-        purgeHistory: (before) => inBatches(() => upkeep.purgeHistory(before)),
+        purgeHistory: async (before) => {
+          const purged = await inBatches(() => upkeep.purgeHistory(before));
+          saidUpTo = await inSteps(saidUpTo, (after) => upkeep.forgetValues(before, after));
+          return purged;
+        },
         purgeTicks: (before) => inBatches(() => upkeep.purgeTicks(before)),
         purgeBudgets: (before) => budgets.purge(before),
       },

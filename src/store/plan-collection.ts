@@ -195,6 +195,10 @@ export const unlistedSql = (rows: string, isCounted: string) =>
 /** The superseded versions of companies and rounds. */
 export const catalogHistory = ['company_history_rows', 'offering_history_rows'] as const;
 
-/** Forgets the values of changes whose versions were purged, or would have been: posts have none. */
+/** Selects the last of the next changes after a number that is older than a time. */
+export const lastOfSliceSql = `SELECT max(seq) AS last
+  FROM (SELECT seq, at FROM change_rows WHERE seq > ? ORDER BY seq LIMIT ?) AS slice WHERE at < ?`;
+
+/** Forgets the values of changes in such a slice whose versions were purged, or would have been: posts have none. */
 export const forgetValuesSql = `UPDATE change_rows SET old_values = NULL, new_values = NULL
-  WHERE about IS NOT NULL AND at < ? AND (old_values IS NOT NULL OR new_values IS NOT NULL)`;
+  WHERE about IS NOT NULL AND at < ? AND seq > ? AND seq <= ? AND (old_values IS NOT NULL OR new_values IS NOT NULL)`;

@@ -557,7 +557,7 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The rest is purged in the same commit, not in the next one.',
   'store/dialect/sqlite/purge.ts | < → <= | return changes + (changes < rowsPerTransaction ? purgeCatalog(raw, bef…':
     'The rest is purged in the same commit, not in the next one.',
-  'store/dialect/sqlite/purge.ts | last != null → true | if (last != null) raw.prepare(`${forgetValuesSql} AND seq > ? AND seq …':
+  'store/dialect/sqlite/purge.ts | last != null → true | if (last != null) raw.prepare(forgetValuesSql).run(before, after, last…':
     'No number is compared with null, so nothing is forgotten.',
   'store/dialect/sqlite/purge.ts | > → >= | const scan = `SELECT tick, started_at FROM tick_rows WHERE tick > ? OR…':
     'The last row of the slice before is looked at once more.',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { onTestFinished, vi } from 'vitest';
+import { inSteps } from '../../src/daemon/in-batches.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
 import type { Cursor } from '../../src/domain/position.js';
@@ -10,13 +11,19 @@ import type { DatabaseLocation } from '../../src/store/database-location.js';
 import { PostgresErasures } from '../../src/store/dialect/postgres/erasures.js';
 import { PostgresMirror } from '../../src/store/dialect/postgres/mirror.js';
 import type { PostgresDatabase } from '../../src/store/dialect/postgres/open.js';
-import { purgeHistory as purgePostgres } from '../../src/store/dialect/postgres/purge.js';
+import {
+  forgetValues as forgetOnPostgres,
+  purgeHistory as purgePostgres,
+} from '../../src/store/dialect/postgres/purge.js';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import type { LargeListings } from '../../src/store/dialect/sqlite/prepare-publication.js';
-import { purgeHistory as purgeSqlite } from '../../src/store/dialect/sqlite/purge.js';
+import {
+  forgetValues as forgetOnSqlite,
+  purgeHistory as purgeSqlite,
+} from '../../src/store/dialect/sqlite/purge.js';
 import type { Erasures } from '../../src/store/erasures.js';
 import type { MirrorOptions } from '../../src/store/mirror-options.js';
 import { type ReadDatabase, withViews } from '../../src/store/reads/views.js';
@@ -120,8 +127,14 @@ export async function mirrorFixture(
     clock,
     lease,
     rows: (sql, ...values) => rowsOf(store, sql, ...values),
-    purgeHistory: async (before) =>
-      store.kind === 'sqlite' ? purgeSqlite(store.sqlite, before) : purgePostgres(store.postgres, before),
+    purgeHistory: async (before) => {
+      if (store.kind === 'sqlite') {
+        await inSteps(0, (after) => forgetOnSqlite(store.sqlite, before, after));
+        return purgeSqlite(store.sqlite, before);
+      }
+      await inSteps(0, (after) => forgetOnPostgres(store.postgres, before, after));
+      return await purgePostgres(store.postgres, before);
+    },
     collect,
     list: async (pages, kind, policy = cautious) =>
       mirror.publishListing(lease, await collect(pages, kind), policy),

@@ -1,10 +1,14 @@
 import type { Instant } from '../../../domain/instant.js';
-import { catalogHistory, forgetValuesSql } from '../../plan-collection.js';
+import { catalogHistory, forgetValuesSql, lastOfSliceSql } from '../../plan-collection.js';
 import type { PostgresDatabase } from './open.js';
+import { numbered } from './placeholders.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
 /** Small enough that writers do not wait noticeably for the lock on their source. */
 const rowsPerTransaction = 2_000;
+
+/** Changes scanned at a time. An index by time would cost every commit a write, for one read an hour. */
+const rowsLookedAt = 20_000;
 
 /**
  * Deletes superseded versions that ended before `before`, in batches: returns the number deleted by this call. The same
@@ -30,7 +34,7 @@ export function purgeHistory(database: PostgresDatabase, before: Instant): Promi
   });
 }
 
-/** The same for companies and rounds, which are few, with what their changes say of the purged versions. */
+/** The same for companies and rounds, which are few. */
 async function purgeCatalog(transaction: Transaction, before: Instant): Promise<number> {
   let purged = 0;
   for (const table of catalogHistory) {
@@ -45,9 +49,29 @@ async function purgeCatalog(transaction: Transaction, before: Instant): Promise<
     );
     purged += row?.rows ?? 0;
   }
-  // Also without a purged version: posts have none.
-  await transaction.run(forgetValuesSql.replace('?', '$1'), before);
   return purged;
+}
+
+/**
+ * Forgets what changes of companies, rounds and posts before `before` said, in a slice of the feed that begins after the change with
+ * the number `after`. Returns the number of the last change that is so old; null if the slice has none, so that the rest is younger.
+ */
+export function forgetValues(
+  database: PostgresDatabase,
+  before: Instant,
+  after: number,
+): Promise<number | null> {
+  return inTransaction(database, async (transaction) => {
+    const slice = await transaction.row<{ last: number | null }>(
+      numbered(lastOfSliceSql),
+      after,
+      rowsLookedAt,
+      before,
+    );
+    const last = slice?.last ?? null;
+    if (last !== null) await transaction.run(numbered(forgetValuesSql), before, after, last);
+    return last;
+  });
 }
 
 /** Deletes ticks that began before `before`, in batches: returns the number deleted by this call. */

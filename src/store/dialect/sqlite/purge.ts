@@ -1,5 +1,5 @@
 import type { Instant } from '../../../domain/instant.js';
-import { catalogHistory, forgetValuesSql } from '../../plan-collection.js';
+import { catalogHistory, forgetValuesSql, lastOfSliceSql } from '../../plan-collection.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
@@ -10,21 +10,11 @@ const rowsPerTransaction = 2_000;
 /** Rows scanned at a time. An index by time would cost every commit a write, for one read an hour. */
 const rowsLookedAt = 20_000;
 
-/** Where the next scan begins. */
-interface Looked {
-  upTo: number;
-}
-
 /**
  * Deletes superseded versions that ended before `before`, in batches: returns the number deleted by this call. The same
- * transaction updates how far back as-of queries may reach, so that none returns a partial past. `looked` is kept between
- * calls: see `forgetSome`.
+ * transaction updates how far back as-of queries may reach, so that none returns a partial past.
  */
-export function purgeHistory(
-  { raw, file }: SqliteDatabase,
-  before: Instant,
-  looked: Looked = { upTo: 0 },
-): number {
+export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): number {
   return withSqliteFaults(file, () =>
     inTransaction(raw, () => {
       const chosen = `SELECT history_no FROM history_rows
@@ -40,13 +30,13 @@ export function purgeHistory(
       const { changes } = raw
         .prepare(`DELETE FROM history_rows WHERE history_no IN (${chosen})`)
         .run(before, rowsPerTransaction);
-      return changes + (changes < rowsPerTransaction ? purgeCatalog(raw, before, looked) : 0);
+      return changes + (changes < rowsPerTransaction ? purgeCatalog(raw, before) : 0);
     }),
   );
 }
 
-/** The same for companies and rounds, which are few, with what their changes say of the purged versions. */
-function purgeCatalog(raw: SqliteDatabase['raw'], before: Instant, looked: Looked): number {
+/** The same for companies and rounds, which are few. */
+function purgeCatalog(raw: SqliteDatabase['raw'], before: Instant): number {
   let purged = 0;
   for (const table of catalogHistory) {
     raw
@@ -58,21 +48,24 @@ function purgeCatalog(raw: SqliteDatabase['raw'], before: Instant, looked: Looke
       .run(before);
     purged += raw.prepare(`DELETE FROM ${table} WHERE valid_to < ?`).run(before).changes;
   }
-  if (purged > 0) raw.prepare(forgetValuesSql).run(before);
-  else forgetSome(raw, before, looked);
   return purged;
 }
 
-/** Posts have no versions, so nothing that is purged tells that their changes expired: each call looks at the next changes. */
-function forgetSome(raw: SqliteDatabase['raw'], before: Instant, looked: Looked): void {
-  const last = raw
-    .prepare<[number], number | null>(
-      `SELECT max(seq) FROM (SELECT seq FROM change_rows WHERE seq > ? ORDER BY seq LIMIT ${rowsLookedAt})`,
-    )
-    .pluck()
-    .get(looked.upTo);
-  if (last != null) raw.prepare(`${forgetValuesSql} AND seq > ? AND seq <= ?`).run(before, looked.upTo, last);
-  looked.upTo = last ?? 0;
+/**
+ * Forgets what changes of companies, rounds and posts before `before` said, in a slice of the feed that begins after the change with
+ * the number `after`. Returns the number of the last change that is so old; null if the slice has none, so that the rest is younger.
+ */
+export function forgetValues({ raw, file }: SqliteDatabase, before: Instant, after: number): number | null {
+  return withSqliteFaults(file, () =>
+    inTransaction(raw, () => {
+      const last = raw
+        .prepare<[number, number, string], number | null>(lastOfSliceSql)
+        .pluck()
+        .get(after, rowsLookedAt, before);
+      if (last != null) raw.prepare(forgetValuesSql).run(before, after, last);
+      return last ?? null;
+    }),
+  );
 }
 
 /**
@@ -81,7 +74,7 @@ function forgetSome(raw: SqliteDatabase['raw'], before: Instant, looked: Looked)
  * scans the first ticks and, in addition, those after the previous call's scan, which `looked` remembers; at the end
  * the scan starts over.
  */
-export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant, looked: Looked): number {
+export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant, looked: { upTo: number }): number {
   const scan = `SELECT tick, started_at FROM tick_rows WHERE tick > ? ORDER BY tick LIMIT ${rowsLookedAt}`;
   return withSqliteFaults(file, () =>
     inTransaction(raw, () => {
