@@ -284,7 +284,10 @@ export class Tick {
     const report = this.#written ?? this.#report(end, this.#applied);
     const publishedThrough = end.outcome === 'done' ? this.#publishedThrough : null;
     // Another process took the source. As when it cannot be opened, this result is the only record.
-    if ((this.leaseIsLater || halt === 'as it is') && report.code === 'lease_lost')
+    if (
+      (this.leaseIsLater && report.code === 'lease_lost') ||
+      (halt === 'as it is' && (report.code === 'lease_lost' || (await this.#isTaken())))
+    )
       return { report, phase: null, publishedThrough: null, grant, recorded: false };
     if (this.endWritten || halt === 'as it is')
       return { report, phase, publishedThrough, grant, recorded: true };
@@ -308,6 +311,16 @@ export class Tick {
       return { report, phase, publishedThrough, grant, recorded: false };
     }
     return { report, phase, publishedThrough, grant, recorded: true };
+  }
+
+  /** Whether another process has the source by now: a source that stays as it is has no commit that would fail. */
+  async #isTaken(): Promise<boolean> {
+    try {
+      await this.#parts.mirror.renew(this.#lease);
+      return false;
+    } catch (error) {
+      return isFault(error, 'lease_lost');
+    }
   }
 
   #report(end: TickEnd, applied: Applied): TickReport {

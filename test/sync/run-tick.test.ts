@@ -817,6 +817,19 @@ describe('run tick: the lease', () => {
     expect(await running).toMatchObject({ phase: null, recorded: false, report: { code: 'lease_lost' } });
   });
 
+  test('a retry of a halted source that fails after another process took it leaves open in which state it is', async () => {
+    await tick({}, { page: () => Promise.reject(fault('unauthorized')) });
+    const taken: Feed = {
+      page: () => {
+        mirror.of(acme).fence += 1;
+        return Promise.reject(fault('unreachable'));
+      },
+    };
+    expect(await tick({ trigger: 'manual' }, taken)).toMatchObject({
+      ...{ phase: null, recorded: false, report: { code: 'unreachable' } },
+    });
+  });
+
   test("another holder's lease keeps this process out without a request", async () => {
     await tick();
     mirror.of(acme).holder = 'somebody else';
