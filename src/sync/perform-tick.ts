@@ -313,8 +313,12 @@ export class Tick {
     return { report, phase, publishedThrough, grant, recorded: true };
   }
 
-  /** Whether another process has the source by now: a source that stays as it is has no commit that would fail. */
+  /**
+   * Whether another process has the source by now: a source that stays as it is has no commit that would fail. A tick that
+   * requested nothing has only just opened it.
+   */
   async #isTaken(): Promise<boolean> {
+    if (this.#mode === 'none') return false;
     try {
       await this.#parts.mirror.renew(this.#lease);
       return false;
