@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
+import { faultOfChild } from '../runtime/child-failed.js';
 import type { Clock } from '../runtime/clock.js';
-import { faultOfChild } from '../runtime/failed-child.js';
 import { lostProcess, startOwnProcess } from '../runtime/own-process.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';

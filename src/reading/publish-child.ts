@@ -1,5 +1,5 @@
+import { childFailed } from '../runtime/child-failed.js';
 import { systemClock } from '../runtime/clock.js';
-import { childFailed } from '../runtime/failed-child.js';
 import { endWithParent } from '../runtime/own-child.js';
 import { publish } from './publish-job.js';
 import type { PublishReply, PublishRequest } from './publish-messages.js';

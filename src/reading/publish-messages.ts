@@ -1,4 +1,4 @@
-import type { ChildFailed } from '../runtime/failed-child.js';
+import type { ChildFailed } from '../runtime/child-failed.js';
 import type { LakeAsk, LakeSynced } from './lake.js';
 import type { MadeExport, PublishAsk } from './publish-exports.js';
 

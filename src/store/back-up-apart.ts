@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
-import { faultOfChild } from '../runtime/failed-child.js';
+import { faultOfChild } from '../runtime/child-failed.js';
 import { lostProcess, startOwnProcess } from '../runtime/own-process.js';
 import type { BackupMade, BackupParts } from './backup/made.js';
 import { removeUnfinished } from './backup/private-target.js';

@@ -1,4 +1,4 @@
-import type { ChildFailed } from '../runtime/failed-child.js';
+import type { ChildFailed } from '../runtime/child-failed.js';
 import type { BackupMade } from './backup/made.js';
 
 export interface BackupRequest {

@@ -1,6 +1,6 @@
 import { existsSync, openSync } from 'node:fs';
+import { childFailed } from '../runtime/child-failed.js';
 import { systemClock } from '../runtime/clock.js';
-import { childFailed } from '../runtime/failed-child.js';
 import { endWithParent } from '../runtime/own-child.js';
 import { connectSqlite, type SqliteConnection } from './dialect/sqlite/connect.js';
 import { scrub, scrubInPlace } from './dialect/sqlite/scrub.js';

@@ -1,4 +1,4 @@
-import type { ChildFailed } from '../runtime/failed-child.js';
+import type { ChildFailed } from '../runtime/child-failed.js';
 import type { Scrubbed } from './erasures.js';
 
 export interface ScrubRequest {

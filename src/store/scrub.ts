@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
-import { faultOfChild } from '../runtime/failed-child.js';
+import { faultOfChild } from '../runtime/child-failed.js';
 import { lostProcess, startOwnProcess } from '../runtime/own-process.js';
 import type { Scrubbed } from './erasures.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { allCommands } from '../../src/cli/commands-for.js';
 import { exitCodes } from '../../src/cli/exit-codes.js';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
+import { type ChildFailed, childFailed, faultOfChild } from '../../src/runtime/child-failed.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { type ChildFailed, childFailed, faultOfChild } from '../../src/runtime/failed-child.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { commandOf, fakeIo, rosterd } from './fake-io.js';
 
