@@ -11,15 +11,7 @@ export async function inBatches(batch: () => Awaitable<number>): Promise<number>
   return deleted;
 }
 
-/** Repeats a step from where the last one ended until one finds nothing, yielding to the event loop in between. Returns where. */
-export async function inSteps(
-  from: number,
-  step: (after: number) => Awaitable<number | null>,
-): Promise<number> {
-  let last = from;
-  for (let next = await step(last); next !== null; next = await step(last)) {
-    last = next;
-    await setImmediate();
-  }
-  return last;
+/** Repeats a step, each time from where the last one ended, until one returns null. Yields to the event loop in between. */
+export async function inSteps(step: (after: number) => Awaitable<number | null>): Promise<void> {
+  for (let next = await step(0); next !== null; next = await step(next)) await setImmediate();
 }

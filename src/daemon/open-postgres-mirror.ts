@@ -59,8 +59,6 @@ export async function openPostgresMirror(
     const receiving = await openPostgres(place, accepting);
     const watch = watchPool(main.pool, place, clock);
     const erasures = new PostgresErasures(main, clock);
-    /** What changes up to this one said is forgotten. */
-    let saidUpTo = 0;
     const budgets = new SharedBudgets(postgresConnection(main));
     return {
       mirror: new PostgresMirror(main, {
@@ -97,7 +95,7 @@ export async function openPostgresMirror(
         removeErasedBackups: () => {},
         purgeHistory: async (before) => {
           const purged = await inBatches(() => purgeHistory(main, before));
-          saidUpTo = await inSteps(saidUpTo, (after) => forgetValues(main, before, after));
+          await inSteps((after) => forgetValues(main, before, after));
           return purged;
         },
         purgeTicks: (before) => inBatches(() => purgeTicks(main, before)),

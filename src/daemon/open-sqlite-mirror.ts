@@ -83,8 +83,6 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       });
     };
     const looked = { upTo: 0 };
-    /** What changes up to this one said is forgotten. */
-    let saidUpTo = 0;
     // Their methods may run several statements: each passes the gate.
     const direct = sqliteConnection(main);
     const connection = gate.guard(direct);
@@ -130,7 +128,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         removeErasedBackups: () => removeErasedBackups(main, clock.now()),
         purgeHistory: async (before) => {
           const purged = await inBatches(() => upkeep.purgeHistory(before));
-          saidUpTo = await inSteps(saidUpTo, (after) => upkeep.forgetValues(before, after));
+          await inSteps((after) => upkeep.forgetValues(before, after));
           return purged;
         },
         purgeTicks: (before) => inBatches(() => upkeep.purgeTicks(before)),

@@ -195,9 +195,9 @@ export const unlistedSql = (rows: string, isCounted: string) =>
 /** The superseded versions of companies and rounds. */
 export const catalogHistory = ['company_history_rows', 'offering_history_rows'] as const;
 
-/** Selects the last of the next changes after a number that is older than a time. */
+/** Selects the last of the next changes after a number; null if there are none. */
 export const lastOfSliceSql = `SELECT max(seq) AS last
-  FROM (SELECT seq, at FROM change_rows WHERE seq > ? ORDER BY seq LIMIT ?) AS slice WHERE at < ?`;
+  FROM (SELECT seq FROM change_rows WHERE seq > ? ORDER BY seq LIMIT ?) AS slice`;
 
 /** Forgets the values of changes in such a slice whose versions were purged, or would have been: posts have none. */
 export const forgetValuesSql = `UPDATE change_rows SET old_values = NULL, new_values = NULL

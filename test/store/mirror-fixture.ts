@@ -129,10 +129,10 @@ export async function mirrorFixture(
     rows: (sql, ...values) => rowsOf(store, sql, ...values),
     purgeHistory: async (before) => {
       if (store.kind === 'sqlite') {
-        await inSteps(0, (after) => forgetOnSqlite(store.sqlite, before, after));
+        await inSteps((after) => forgetOnSqlite(store.sqlite, before, after));
         return purgeSqlite(store.sqlite, before);
       }
-      await inSteps(0, (after) => forgetOnPostgres(store.postgres, before, after));
+      await inSteps((after) => forgetOnPostgres(store.postgres, before, after));
       return await purgePostgres(store.postgres, before);
     },
     collect,

@@ -53,8 +53,9 @@ async function purgeCatalog(transaction: Transaction, before: Instant): Promise<
 }
 
 /**
- * Forgets what changes of companies, rounds and posts before `before` said, in a slice of the feed that begins after the change with
- * the number `after`. Returns the number of the last change that is so old; null if the slice has none, so that the rest is younger.
+ * Forgets what changes of companies, rounds and posts before `before` said, in the slice of the feed after the change with the
+ * number `after`. Returns the number of the slice's last change; null at the end of the feed. Each purge reads all slices: changes
+ * written while the clock was ahead expire later than younger ones behind them.
  */
 export function forgetValues(
   database: PostgresDatabase,
@@ -66,7 +67,6 @@ export function forgetValues(
       numbered(lastOfSliceSql),
       after,
       rowsLookedAt,
-      before,
     );
     const last = slice?.last ?? null;
     if (last !== null) await transaction.run(numbered(forgetValuesSql), before, after, last);

@@ -52,16 +52,17 @@ function purgeCatalog(raw: SqliteDatabase['raw'], before: Instant): number {
 }
 
 /**
- * Forgets what changes of companies, rounds and posts before `before` said, in a slice of the feed that begins after the change with
- * the number `after`. Returns the number of the last change that is so old; null if the slice has none, so that the rest is younger.
+ * Forgets what changes of companies, rounds and posts before `before` said, in the slice of the feed after the change with the
+ * number `after`. Returns the number of the slice's last change; null at the end of the feed. Each purge reads all slices: changes
+ * written while the clock was ahead expire later than younger ones behind them.
  */
 export function forgetValues({ raw, file }: SqliteDatabase, before: Instant, after: number): number | null {
   return withSqliteFaults(file, () =>
     inTransaction(raw, () => {
       const last = raw
-        .prepare<[number, number, string], number | null>(lastOfSliceSql)
+        .prepare<[number, number], number | null>(lastOfSliceSql)
         .pluck()
-        .get(after, rowsLookedAt, before);
+        .get(after, rowsLookedAt);
       if (last != null) raw.prepare(forgetValuesSql).run(before, after, last);
       return last ?? null;
     }),

@@ -78,7 +78,8 @@ test('values in changes of posts expire a slice of the feed at a time', () => {
   const forget = (after: number) => forgetValues(mirror, '2026-10-10T00:00:00.000Z' as Instant, after);
   const left = () =>
     mirror.raw.prepare('SELECT seq FROM change_rows WHERE old_values IS NOT NULL ORDER BY 1').pluck().all();
-  expect([forget(2), left()]).toEqual([null, [1, 2, 3]]);
-  expect([forget(1), left()]).toEqual([2, [1, 3]]);
-  expect([forget(0), left()]).toEqual([2, [3]]);
+  expect([forget(3), left()]).toEqual([null, [1, 2, 3]]);
+  expect([forget(2), left()]).toEqual([3, [1, 2, 3]]);
+  expect([forget(1), left()]).toEqual([3, [1, 3]]);
+  expect([forget(0), left()]).toEqual([3, [3]]);
 });
