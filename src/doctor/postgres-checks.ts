@@ -102,7 +102,15 @@ async function schemaCheck(
   }
 }
 
-function rightsCheck({ mayCreate, unwritable, standby, readOnly, user, schema }: ServerReport): Check {
+function rightsCheck({
+  mayCreate,
+  unwritable,
+  missing,
+  standby,
+  readOnly,
+  user,
+  schema,
+}: ServerReport): Check {
   const name = 'database.rights';
   if (standby)
     return fail(name, 'the server is a standby, which takes no writes', 'name the primary under "database"');
@@ -117,6 +125,12 @@ function rightsCheck({ mayCreate, unwritable, standby, readOnly, user, schema }:
       name,
       `${user} may not write ${unwritable.join(', ')}`,
       `ALTER TABLE … OWNER TO ${sqlName(user)}`,
+    );
+  if (missing.length > 0)
+    return fail(
+      name,
+      `${user} lacks ${missing.map(({ what }) => what).join('; ')}`,
+      missing.map(({ statement }) => statement).join('; '),
     );
   return mayCreate
     ? pass(name, `${user} may create and write in ${schema}`)

@@ -40,7 +40,8 @@ export const reaction: Readonly<Record<FaultCode, Reaction>> = {
   lease_lost: 'retry',
   database_busy: 'retry',
   database_full: 'retry',
-  database_unusable: 'halt',
+  // What a person mends, such as a right that was revoked, is noticed without another word from that person.
+  database_unusable: 'retry',
   out_of_descriptors: 'retry',
   usage: 'halt',
   stopped: 'stop',

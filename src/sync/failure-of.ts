@@ -35,9 +35,7 @@ export function failureOf(error: unknown, plan: RetryPlan): Failure {
     code,
     // Where the source does not halt, the message itself has to carry the hint.
     message:
-      (lasting || code === 'contract_broken') && hint !== null && !halts(code)
-        ? `${message} (${hint})`
-        : message,
+      (lasting || isMended.has(code)) && hint !== null && !halts(code) ? `${message} (${hint})` : message,
     hint,
     lasting,
     retryAt: retryAtOf(fault, plan),
@@ -50,6 +48,9 @@ export function unrecordedFailureOf(error: unknown, plan: RetryPlan): Failure {
   const { code, message, hint } = failure;
   return hint === null || !halts(code) ? failure : { ...failure, message: `${message} (${hint})` };
 }
+
+/** Codes of failures that end when a person acts, although the source does not halt. */
+const isMended: ReadonlySet<FaultCode> = new Set(['contract_broken', 'database_unusable']);
 
 const halts = (code: FaultCode): boolean => reaction[code] === 'halt' || reaction[code] === 'ask';
 

@@ -45,14 +45,26 @@ test.each<[string, change: string, undo: string, check: string, Omit<Check, 'nam
     },
   ],
   [
-    'tables of another owner',
-    'REVOKE INSERT ON sources, history_rows FROM USER_',
-    'GRANT INSERT ON sources, history_rows TO USER_',
+    'a table of another owner',
+    'ALTER TABLE history_rows OWNER TO CURRENT_USER',
+    'ALTER TABLE history_rows OWNER TO USER_',
     'database.rights',
     {
       verdict: 'fail',
-      message: 'USER_ may not write history_rows, sources',
+      message: 'USER_ may not write history_rows',
       mend: 'ALTER TABLE … OWNER TO USER_',
+    },
+  ],
+  [
+    'rights that the login lost on its own tables, views and schemas',
+    'REVOKE INSERT, DELETE ON sources, rosterd_identity.identity_rows FROM USER_; REVOKE SELECT ON investments, leases FROM USER_; REVOKE USAGE ON SCHEMA rosterd_identity FROM USER_',
+    'GRANT ALL ON sources, rosterd_identity.identity_rows, investments, leases TO USER_; GRANT USAGE ON SCHEMA rosterd_identity TO USER_',
+    'database.rights',
+    {
+      verdict: 'fail',
+      message:
+        'USER_ lacks USAGE on SCHEMA rosterd_identity; SELECT on investments, leases; INSERT, DELETE on rosterd_identity.identity_rows, sources',
+      mend: 'GRANT USAGE ON SCHEMA rosterd_identity TO USER_; GRANT SELECT ON investments, leases TO USER_; GRANT INSERT, DELETE ON rosterd_identity.identity_rows, sources TO USER_',
     },
   ],
   [

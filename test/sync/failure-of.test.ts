@@ -54,9 +54,10 @@ describe('how long a tick that failed waits', () => {
 describe('what a failure says', () => {
   const said = (code: FaultCode, about: About) => failureOf(fault(code, about), planOf()).message;
 
-  test('a failure that lasts, or breaks the contract, carries its hint', () => {
+  test('a failure that lasts, breaks the contract, or needs a person at the database, carries its hint', () => {
     expect(said('unreachable', { lasting: true, hint: 'renew it' })).toBe('made up (renew it)');
     expect(said('contract_broken', { hint: 'ask them' })).toBe('made up (ask them)');
+    expect(said('database_unusable', { hint: 'grant it' })).toBe('made up (grant it)');
   });
 
   test('one that passes by itself does not, and one without a hint has none', () => {
@@ -66,7 +67,7 @@ describe('what a failure says', () => {
   });
 
   test('one that halts its source leaves the hint to the halt, unless the halt cannot be recorded', () => {
-    for (const code of ['forbidden', 'database_unusable'] as const) {
+    for (const code of ['forbidden', 'usage'] as const) {
       const halting = fault(code, { hint: 'chmod it', lasting: true });
       expect(failureOf(halting, planOf())).toMatchObject({ message: 'made up', hint: 'chmod it' });
       expect(unrecordedFailureOf(halting, planOf()).message).toBe('made up (chmod it)');

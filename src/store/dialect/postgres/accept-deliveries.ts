@@ -1,6 +1,6 @@
 import { type DeliveryRow, deliveryColumns, type Stored, triedRow } from '../../delivery-row.js';
 import type { Outcome } from '../../group-commit.js';
-import { withPostgresFaults } from './faults.js';
+import { withNamedRights } from './missing-rights.js';
 import type { PostgresDatabase } from './open.js';
 import { inTransaction, statement, type Transaction } from './transaction.js';
 
@@ -27,10 +27,10 @@ const insertGroup = statement(
  * Returns a function that stores deliveries with one durable statement, in their order. Throws when it failed, so that
  * nothing is stored.
  */
-export function acceptingOnPostgres({
-  pool,
-  url,
-}: PostgresDatabase): (rows: readonly DeliveryRow[]) => Promise<readonly Outcome<Stored>[]> {
+export function acceptingOnPostgres(
+  database: PostgresDatabase,
+): (rows: readonly DeliveryRow[]) => Promise<readonly Outcome<Stored>[]> {
+  const { pool } = database;
   const storeOne = async (row: DeliveryRow): Promise<Stored> => {
     const { rowCount } = await pool.query({ ...insertOne, values: row });
     return rowCount === 1 ? 'stored' : 'duplicate';
@@ -46,7 +46,7 @@ export function acceptingOnPostgres({
     });
   };
   return (rows) =>
-    withPostgresFaults(url, async () => {
+    withNamedRights(database, async () => {
       const [first] = rows;
       const stored =
         rows.length === 1 && first !== undefined ? [await storeOne(first)] : await storeGroup(rows);

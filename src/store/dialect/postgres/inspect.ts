@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { withPostgresFaults } from './faults.js';
+import { type MissingRight, missingRights } from './missing-rights.js';
 import type { PostgresDatabase } from './open.js';
 import { newestGrant, readerRoles } from './roles.js';
 
@@ -11,8 +12,10 @@ export interface ServerReport {
   readonly identitySchema: string;
   /** Whether this user may create the objects that a migration creates. */
   readonly mayCreate: boolean;
-  /** Tables of the mirror that this user cannot write. */
+  /** Tables of the mirror that another login owns, and that this user cannot write. */
   readonly unwritable: readonly string[];
+  /** What this user lacks on its own tables. */
+  readonly missing: readonly MissingRight[];
   /** The reader roles that do not exist. */
   readonly rolesMissing: readonly string[];
   /** The reader roles that lack what this version grants them. */
@@ -52,6 +55,7 @@ export async function inspectServer(database: PostgresDatabase): Promise<ServerR
       identitySchema: database.identitySchema,
       mayCreate: row.may_create === 1,
       unwritable: row.unwritable ?? [],
+      missing: await missingRights(database),
       rolesMissing: row.roles_missing ?? [],
       rolesUngranted: row.roles_ungranted ?? [],
       mayMask: row.may_mask === 1,
@@ -91,7 +95,7 @@ const inspection = `
      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE n.nspname IN ($1, $2) AND c.relkind IN ('r', 'p')
        AND (n.nspname = $2 OR c.relname IN ('sources', 'investment_rows', 'history_rows', 'change_rows', 'leases'))
-       AND NOT has_table_privilege(c.oid, 'INSERT')) AS unwritable,
+       AND NOT has_table_privilege(c.oid, 'INSERT') AND NOT pg_has_role(c.relowner, 'USAGE')) AS unwritable,
     (SELECT array_agg(role) FROM unnest($3::text[]) AS role WHERE to_regrole(role) IS NULL) AS roles_missing,
     (SELECT array_agg(rolname::text ORDER BY rolname) FROM pg_roles
      WHERE rolname = ANY ($3) AND NOT has_table_privilege(oid, to_regclass($4), 'SELECT')) AS roles_ungranted,

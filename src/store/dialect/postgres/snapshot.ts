@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { Ask, AskRows, Snapshots } from '../port.js';
 import { beginLongSnapshot, beginSnapshot } from './cursor.js';
 import { endOfSession } from './end-of-session.js';
-import { postgresFault } from './faults.js';
 import { namingHolders } from './lock-holders.js';
+import { withNamedRights } from './missing-rights.js';
 import { openPostgres, type PostgresDatabase, shortQueries } from './open.js';
 import { numbered } from './placeholders.js';
 import { storableValue } from './storable-value.js';
@@ -113,13 +113,13 @@ function snapshotOn<Result>(
   );
 }
 
-async function transactionOn<Result>(
-  { pool, url }: PostgresDatabase,
+function transactionOn<Result>(
+  database: PostgresDatabase,
   begin: string,
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  try {
-    const client = await pool.connect();
+  return withNamedRights(database, async () => {
+    const client = await database.pool.connect();
     let usable = false;
     try {
       await client.query(begin);
@@ -132,7 +132,5 @@ async function transactionOn<Result>(
     } finally {
       client.release(!usable);
     }
-  } catch (error) {
-    throw postgresFault(error, url);
-  }
+  });
 }

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
 import { Turns } from '../../../runtime/turns.js';
-import { isStatementLost, withPostgresFaults } from './faults.js';
+import { isStatementLost } from './faults.js';
+import { withNamedRights } from './missing-rights.js';
 import type { PostgresDatabase } from './open.js';
 import { storableValue } from './storable-value.js';
 import { idleLimit, withoutTimeLimits } from './time-limits.js';
@@ -70,7 +71,7 @@ export function inTransaction<Result>(
   work: (transaction: Transaction) => Promise<Result>,
   options: TransactionOptions = {},
 ): Promise<Result> {
-  return withPostgresFaults(database.url, async () => {
+  return withNamedRights(database, async () => {
     const client = await database.pool.connect();
     const running = new OpenTransaction(client);
     let broken: Error | boolean = false;

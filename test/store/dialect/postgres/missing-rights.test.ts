@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { postgresSnapshot } from '../../../../src/store/dialect/postgres/snapshot.js';
+import { inTransaction } from '../../../../src/store/dialect/postgres/transaction.js';
+import { migratedDatabase, postgresUrl } from '../../../postgres/fresh-database.js';
+import { keptConnection } from '../../../postgres/kept-connection.js';
+import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
+
+/* What an error says about a right that the login of the mirror lost. */
+
+let url: string;
+let login: string;
+let admin: ReturnType<typeof keptConnection>;
+let database: PostgresDatabase;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  const fresh = await migratedDatabase();
+  const own = await giveToOwnRole(fresh.url, { objects: true });
+  admin = keptConnection(fresh.url);
+  const address = new URL(own.url);
+  address.password = encodeURIComponent(rolePassword);
+  url = address.href;
+  login = address.username;
+  database = await openPostgres(url);
+  drop = async () => {
+    await database.close();
+    await fresh.drop();
+    await own.dropRole(await postgresUrl());
+  };
+});
+
+afterAll(() => drop());
+
+test.each([
+  [
+    'a table',
+    'REVOKE INSERT, UPDATE ON leases FROM LOGIN',
+    'GRANT INSERT, UPDATE ON leases TO LOGIN',
+    'DELETE FROM pauses; UPDATE leases SET fence = 1',
+    'lacks INSERT, UPDATE on leases (42501)',
+    'GRANT INSERT, UPDATE ON leases TO LOGIN.',
+  ],
+  [
+    'a table with names, which has a view of its name',
+    'REVOKE DELETE ON rosterd_identity.identity_rows FROM LOGIN',
+    'GRANT DELETE ON rosterd_identity.identity_rows TO LOGIN',
+    'DELETE FROM identity_rows',
+    'lacks DELETE on rosterd_identity.identity_rows (42501)',
+    'GRANT DELETE ON rosterd_identity.identity_rows TO LOGIN.',
+  ],
+  [
+    'a schema, where the server says that there is no such table',
+    'REVOKE USAGE ON SCHEMA public FROM pg_database_owner, PUBLIC',
+    'GRANT USAGE ON SCHEMA public TO pg_database_owner, PUBLIC',
+    'DELETE FROM leases',
+    'lacks USAGE on SCHEMA public (42P01)',
+    'GRANT USAGE ON SCHEMA public TO LOGIN.',
+  ],
+  [
+    'a table that another login owns now',
+    'ALTER TABLE leases OWNER TO CURRENT_USER',
+    'ALTER TABLE leases OWNER TO LOGIN',
+    'DELETE FROM leases',
+    'lacks SELECT, INSERT, UPDATE, DELETE on leases (42501)',
+    'ALTER TABLE leases OWNER TO LOGIN.',
+  ],
+])(
+  'PostgreSQL: a login that lost its right on %s reads which one, and the statement that gives it back',
+  async (_, take, give, work, lacks, statement) => {
+    await admin(take.replaceAll('LOGIN', login));
+    const failed = await inTransaction(database, (transaction) => transaction.run(work)).catch(
+      (error: unknown) => error,
+    );
+    await admin(give.replaceAll('LOGIN', login));
+    expect(failed).toMatchObject({
+      code: 'database_unusable',
+      message: expect.stringContaining(`does not let this login use its own mirror: it ${lacks}`) as unknown,
+      about: { hint: expect.stringContaining(statement.replace('LOGIN', login)) as unknown },
+    });
+    expect(failed).not.toMatchObject({ message: expect.stringContaining(rolePassword) as unknown });
+    await inTransaction(database, (transaction) => transaction.run('DELETE FROM leases'));
+  },
+);
+
+test('PostgreSQL: a command that reads names the right that the login lost, too', async () => {
+  await admin(`REVOKE SELECT ON tick_rows FROM ${login}`);
+  const failed = postgresSnapshot(url, (ask) => ask`SELECT 1 FROM tick_rows`);
+  await expect(failed).rejects.toMatchObject({
+    code: 'database_unusable',
+    about: { hint: expect.stringContaining(`GRANT SELECT ON tick_rows TO ${login}.`) as unknown },
+  });
+  await admin(`GRANT SELECT ON tick_rows TO ${login}`);
+});
+
+test('PostgreSQL: a table that does not exist is no right that is missing', async () => {
+  await expect(
+    inTransaction(database, (transaction) => transaction.run('DELETE FROM nowhere')),
+  ).rejects.toMatchObject({
+    code: 'database_unusable',
+    message: expect.stringContaining('lacks a table that this version reads') as unknown,
+  });
+});
