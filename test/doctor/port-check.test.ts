@@ -1,5 +1,6 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { isOwnAddress } from '../../src/doctor/own-address.js';
 import { portCheck } from '../../src/doctor/receiver-checks.js';
 import { freePort } from '../support/free-port.js';
@@ -27,6 +28,24 @@ test('doctor finds a free port on an address of this machine', async () => {
     message: `127.0.0.1:${port} is free: no daemon runs on it`,
   });
 });
+
+test.each([
+  [false, 'warn', /did not answer within 0\.05 s: the daemon is busy, or another program uses it$/],
+  [true, 'fail', /is in use by another program$/],
+])(
+  'doctor takes a port that stays silent for one of a busy daemon, unless no daemon runs (none: %s)',
+  async (isElsewhere, verdict, message) => {
+    const silent = createServer((socket) => socket.on('error', () => {}));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => new Promise<void>((resolve) => silent.close(() => resolve())));
+    const { port } = silent.address() as AddressInfo;
+    const listen = { host: '127.0.0.1', port };
+    expect(await portCheck('receiver.port', 'receiver', listen, isElsewhere, 50)).toMatchObject({
+      verdict,
+      message: expect.stringMatching(message),
+    });
+  },
+);
 
 test.each([...own, '127.0.0.9', '0.0.0.0', '::', '::ffff:127.0.0.1', 'localhost'])(
   '%s is an address of this machine',
