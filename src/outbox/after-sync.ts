@@ -4,6 +4,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
+import { rareWarning } from '../runtime/rare-warning.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import {
   type AfterSyncMessage,
@@ -68,6 +69,7 @@ const idleMillis = 60_000;
 export function startAfterSync(parts: AfterSyncParts): AfterSync {
   const { clock, logger } = parts;
   const stopping = new AbortController();
+  const logFailure = rareWarning(clock, logger, 'the after-sync hooks could not be read or settled');
   let first = true;
   const last: { unsettled: Unsettled | null } = { unsettled: null };
   return startWakeableLoop(clock, stopping, async () => {
@@ -82,8 +84,7 @@ export function startAfterSync(parts: AfterSyncParts): AfterSync {
       first = false;
       return wait;
     } catch (error) {
-      if (!stopping.signal.aborted)
-        logger.warn({ error }, 'the after-sync hooks could not be read or settled');
+      if (!stopping.signal.aborted) logFailure({ error });
       return idleMillis;
     }
   });

@@ -4,6 +4,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
+import { rareWarning } from '../runtime/rare-warning.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import { foldNotices } from './decide-notices.js';
 import { type DueNotice, noticeWaitMillisMax, type Outbox, type Send, type Sent } from './ports.js';
@@ -49,8 +50,9 @@ export function startDelivery(parts: DeliveryParts): Delivery {
   const stopping = new AbortController();
   /** The receivers that are being sent notices. */
   const sending = new Map<string, Promise<void>>();
+  const logFailure = rareWarning(clock, logger, 'notices could not be read or settled');
   const warn = (error: unknown) => {
-    if (!stopping.signal.aborted) logger.warn({ error }, 'notices could not be read or settled');
+    if (!stopping.signal.aborted) logFailure({ error });
   };
 
   const begin = (target: string) => {

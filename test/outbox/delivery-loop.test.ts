@@ -122,3 +122,18 @@ test('deliver: a database that is away is logged, also while notices are read, b
     expect(warned).toHaveLength(1);
   }
 });
+
+test('deliver: a failure that comes back with each commit is a warning once a minute', async () => {
+  const { parts, warned } = world(1, { a: () => delivered });
+  const clock = new VirtualClock(parts.clock.now());
+  const waiting = async () => {
+    throw new Error('another program has the lock');
+  };
+  const delivery = startDelivery({ ...withOutbox(parts, { waiting }), clock });
+  for (let second = 0; second < 90; second += 1) {
+    delivery.wake();
+    await clock.advance(1_000);
+  }
+  expect(warned).toHaveLength(2);
+  await delivery.close();
+});
