@@ -352,9 +352,9 @@ class Care implements EndpointCare {
     else if (changed && before?.state === 'failing') logger.info({}, 'webhooks arrive again');
     else if (changed && before?.state === 'blocked')
       logger.info({}, 'the webhook endpoint can be managed again');
-    // Other hosts see by the time whether a check is due.
-    const stale =
-      this.#parts.store.shared || before === null || now - millisOf(before.checkedAt) >= rewriteMillis;
+    const age = before === null ? Number.POSITIVE_INFINITY : now - millisOf(before.checkedAt);
+    // Other hosts see by the time whether a check is due. A time in the future is of a clock that was ahead.
+    const stale = this.#parts.store.shared || age < 0 || age >= rewriteMillis;
     const comparable = (one: EndpointHealth | null) =>
       JSON.stringify({ ...one, checkedAt: null, lastDeliveryAt: null });
     // Do not overwrite a file that could not be read.

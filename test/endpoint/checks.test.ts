@@ -65,6 +65,18 @@ test('the same health is stored again once an hour, so that its time does not lo
   expect(stored).toHaveLength(3);
 });
 
+test('the time of a check by a clock that was ahead is replaced at the next check', async () => {
+  const { care, clock, stored } = careOf(platformWithEndpoint().api, { checkMillis: 10 * minute });
+  const checkedAt = () => stored.at(-1)?.health?.checkedAt ?? '';
+  clock.setBack(-48 * hour);
+  care.start();
+  await clock.advance(minute);
+  clock.setBack(48 * hour);
+  expect(checkedAt() > instantFromMillis(clock.now())).toBe(true);
+  await clock.advance(10 * minute);
+  expect(checkedAt() <= instantFromMillis(clock.now())).toBe(true);
+});
+
 test('secrets are read again only where other hosts rotate them, and never replace what this host stored meanwhile', async () => {
   const own = careOf(platformWithEndpoint().api);
   await own.care.reread();
