@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.js';
 import { counted } from '../domain/counted.js';
+import { type FaultCode, reaction } from '../domain/fault.js';
 import { type Instant, millisOf } from '../domain/instant.js';
 import { alertKey, type Condition, type OpenAlert } from '../outbox/decide-alerts.js';
 import type { JudgedStatus } from '../reading/judged-status.js';
@@ -10,6 +11,8 @@ export interface ConditionFacts {
   readonly freeBytes: number | 'unknown' | null;
   /** By source: since when its ticks have failed, as far as this process has seen. */
   readonly failingSince: ReadonlyMap<string, number>;
+  /** Since when the webhook endpoint could not be checked, as far as this process has seen. */
+  readonly uncheckedSince: number | null;
 }
 
 export interface Found extends Condition {
@@ -27,20 +30,16 @@ export const afterSyncProblem = (hook: string): string => `after_sync.${hook}`;
 
 /** Returns what an operator must know, from the same facts that `rosterd status` shows. */
 export function conditionsOf(
-  { status, freeBytes, failingSince }: ConditionFacts,
+  { status, freeBytes, failingSince, uncheckedSince }: ConditionFacts,
   { failingMinutes, diskFreeMegabytes }: Config['alerts'],
   now: number,
 ): readonly Found[] {
-  const { endpoint, backup, exports, lake, problems } = status;
+  const { backup, exports, lake, problems } = status;
   const conditions: Found[] = status.sources.flatMap((source) =>
     conditionsOfSource(source, failingSince.get(source.source) ?? null, failingMinutes, now),
   );
-  if (endpoint !== null && endpoint.state !== 'ok')
-    conditions.push({
-      kind: 'endpoint_disabled',
-      source: null,
-      text: `the webhook endpoint ${endpoint.state === 'blocked' ? 'cannot be checked' : `does not work (${endpoint.state})`}: ${endpoint.message ?? 'see rosterd status'}`,
-    });
+  const failedLong = uncheckedSince !== null && now - uncheckedSince >= failingMinutes * minuteMillis;
+  conditions.push(...conditionOfEndpoint(status.endpoint, failedLong));
   conditions.push(
     ...conditionOfFiles(
       problems,
@@ -73,6 +72,17 @@ export function conditionsOf(
       text: `the disk of the database has ${Math.floor(freeBytes / megabyte)} MB free, less than ${diskFreeMegabytes} MB`,
     });
   return conditions;
+}
+
+/** A check that the next one may repair is reported only after it has failed for long. */
+function conditionOfEndpoint(endpoint: JudgedStatus['endpoint'], failedLong: boolean): readonly Found[] {
+  if (endpoint === null || endpoint.state === 'ok') return [];
+  const { state, code, failingSince, message } = endpoint;
+  const mayPass = ['wait', 'retry'].includes(reaction[code as FaultCode]);
+  if (state === 'blocked' && failingSince === null && mayPass && !failedLong) return [];
+  const what = state === 'blocked' ? 'cannot be checked' : `does not work (${state})`;
+  const text = `the webhook endpoint ${what}: ${message ?? 'see rosterd status'}`;
+  return [{ kind: 'endpoint_disabled', source: null, text }];
 }
 
 /** Returns the condition of files that are written by a schedule, if they could not be written or are overdue. */
@@ -215,4 +225,23 @@ export function failingSince(
         return [source, success > seen && success <= now ? success : Math.min(seen, now)];
       }),
   );
+}
+
+/** Returns since when the endpoint could not be checked. `before`: the previous result, or the time from `uncheckedBefore`. */
+export function uncheckedSince(
+  { endpoint }: Pick<JudgedStatus, 'endpoint'>,
+  before: number | null,
+  now: number,
+): number | null {
+  return endpoint?.state === 'blocked' ? Math.min(before ?? now, now) : null;
+}
+
+/** Returns since when it could not be checked if that was reported before this process watched: a restart ends no failure. */
+export function uncheckedBefore(
+  open: readonly Pick<OpenAlert, 'kind' | 'since'>[],
+  failingMinutes: number,
+  now: number,
+): number | null {
+  const alert = open.find(({ kind }) => kind === 'endpoint_disabled');
+  return alert === undefined ? null : Math.min(millisOf(alert.since), now) - failingMinutes * minuteMillis;
 }

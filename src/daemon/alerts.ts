@@ -14,6 +14,8 @@ import {
   failingBefore,
   failingSince,
   triedAgain,
+  uncheckedBefore,
+  uncheckedSince,
   undecided,
   withoutRests,
 } from './alert-conditions.js';
@@ -55,6 +57,7 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
   const { alerts, config, clock, logger } = parts;
   const stopping = new AbortController();
   let failing: ReadonlyMap<string, number> = new Map();
+  let unchecked: number | null = null;
   /** By the monotonic clock: since when this process watches, and when it last saw each source paused. */
   let watchedSince: number | null = null;
   const pausedAt = new Map<string, number>();
@@ -99,11 +102,15 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     const open = await alerts.open();
     const now = clock.now();
     const at = instantFromMillis(now);
-    if (watchedSince === null) failing = failingBefore(status, open, config.alerts.failingMinutes, now);
+    if (watchedSince === null) {
+      failing = failingBefore(status, open, config.alerts.failingMinutes, now);
+      unchecked = uncheckedBefore(open, config.alerts.failingMinutes, now);
+    }
     watchedSince ??= seen;
     failing = failingSince(status, failing, now);
+    unchecked = uncheckedSince(status, unchecked, now);
     const freeBytes = await parts.freeBytes();
-    const facts = { status, freeBytes, failingSince: failing };
+    const facts = { status, freeBytes, failingSince: failing, uncheckedSince: unchecked };
     for (const { source, paused_at } of status.sources) if (paused_at !== null) pausedAt.set(source, seen);
     const watched = {
       millis: seen - watchedSince,

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { conditionsOf, failingSince } from '../../src/daemon/alert-conditions.js';
+import {
+  conditionsOf,
+  failingSince,
+  uncheckedBefore,
+  uncheckedSince,
+} from '../../src/daemon/alert-conditions.js';
 import type { FullStatus, SourceStatus } from '../../src/reading/status.js';
 
 const now = Date.parse('2026-11-01T12:00:00.000Z');
@@ -36,12 +41,20 @@ const kinds = (
     problems: [],
     ...more,
   } as unknown as FullStatus;
-  const seen = new Map([['acme', now - seenMinutesAgo * 60_000]]);
-  const facts = { status, freeBytes, failingSince: failingSince(status, seen, now) };
+  const seen = now - seenMinutesAgo * 60_000;
+  const facts = {
+    status,
+    freeBytes,
+    failingSince: failingSince(status, new Map([['acme', seen]]), now),
+    uncheckedSince: uncheckedSince(status, seen, now),
+  };
   return conditionsOf(facts, settings, now).map(({ kind, source: of }) => `${kind} ${of ?? ''}`.trim());
 };
 
 const overdue = [{ code: 'overdue', text: 'its next tick is overdue' }] as SourceStatus['concerns'];
+
+const unchecked = (code: string, failing: string | null = null) =>
+  ({ state: 'blocked', code, message: null, failingSince: failing }) as never;
 
 test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
   ['a healthy source', [{}], []],
@@ -87,6 +100,26 @@ test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
   [
     'an endpoint that fails',
     [{}, { endpoint: { state: 'failing', message: null } as never }],
+    ['endpoint_disabled'],
+  ],
+  [
+    'an endpoint that could not be checked for 14 minutes',
+    [{}, { endpoint: unchecked('unreachable') }, null, 14],
+    [],
+  ],
+  [
+    'an endpoint that could not be checked for 15 minutes',
+    [{}, { endpoint: unchecked('rate_limited') }, null, 15],
+    ['endpoint_disabled'],
+  ],
+  [
+    'an endpoint that only a person can make checkable',
+    [{}, { endpoint: unchecked('forbidden') }],
+    ['endpoint_disabled'],
+  ],
+  [
+    'an endpoint whose deliveries failed when it could last be checked',
+    [{}, { endpoint: unchecked('platform_error', at(-60)) }],
     ['endpoint_disabled'],
   ],
   ['an endpoint that works', [{}, { endpoint: { state: 'ok', message: null } as never }], []],
@@ -156,11 +189,11 @@ test.each([
   ['failing', 'the webhook endpoint does not work (failing): answered 429'],
   ['blocked', 'the webhook endpoint cannot be checked: answered 429'],
 ])('alert conditions: the alert of an endpoint whose state is %s says whether it works', (state, text) => {
-  const endpoint = { state, message: 'answered 429' };
+  const endpoint = { state, message: 'answered 429', code: 'refused', failingSince: null };
   const status = { sources: [], endpoint, backup: null, exports: null, lake: null, problems: [] } as never;
-  expect(conditionsOf({ status, freeBytes: null, failingSince: new Map() }, settings, now)).toMatchObject([
-    { text },
-  ]);
+  expect(
+    conditionsOf({ status, freeBytes: null, failingSince: new Map(), uncheckedSince: now }, settings, now),
+  ).toMatchObject([{ text }]);
 });
 
 test('alert conditions: time before the daemon started and time in a pause do not count as failing', () => {
@@ -179,4 +212,17 @@ test('alert conditions: a source that never succeeded fails since it was first s
   const status = { sources: [{ ...healthy, last_outcome: 'failed', last_success_at: null }] } as never;
   const first = failingSince(status, new Map(), now);
   expect(failingSince(status, first, now + 60_000).get('acme')).toBe(now);
+});
+
+test('alert conditions: an endpoint is unchecked since its first failed check that was seen, or since before a reported one', () => {
+  const blocked = { endpoint: { state: 'blocked' } } as never;
+  expect(uncheckedSince({ endpoint: null }, now, now)).toBeNull();
+  expect(uncheckedSince({ endpoint: { state: 'ok' } as never }, now, now)).toBeNull();
+  expect(uncheckedSince(blocked, null, now)).toBe(now);
+  expect(uncheckedSince(blocked, now - 1, now)).toBe(now - 1);
+  expect(uncheckedSince(blocked, now + 1, now)).toBe(now);
+  const open = (kind: string, minutes: number) => [{ kind, since: at(minutes) }] as never;
+  expect(uncheckedBefore(open('stale', -1), 15, now)).toBeNull();
+  expect(uncheckedBefore(open('endpoint_disabled', -1), 15, now)).toBe(now - 16 * 60_000);
+  expect(uncheckedBefore(open('endpoint_disabled', 9), 15, now)).toBe(now - 15 * 60_000);
 });

@@ -254,3 +254,30 @@ test.each(['backup', 'export', 'lake'])(
     expect(new Set(resolved)).toEqual(new Set([`${key}_failed`]));
   },
 );
+
+test('alerts: failed checks of the webhook endpoint are reported after failingMinutes, and a restart ends no reported one', async () => {
+  const endpoint = {
+    state: 'blocked',
+    code: 'unreachable',
+    failingSince: null,
+    message: 'no answer',
+  } as never;
+  const { clock, raised, now } = watching({ endpoint });
+  await clock.advance(14 * minute);
+  now.status = { ...now.status, endpoint: null };
+  await clock.advance(minute);
+  now.status = { ...now.status, endpoint };
+  await clock.advance(14 * minute);
+  expect(raised).toEqual([]);
+  await clock.advance(2 * minute);
+  expect(new Set(raised)).toEqual(new Set(['endpoint_disabled']));
+
+  const since = '2026-01-01T00:00:00.000Z' as Instant;
+  const reported = { key: 'endpoint_disabled', kind: 'endpoint_disabled', source: null, since } as const;
+  const restarted = watching({ endpoint }, [{ ...reported, text: 'no answer', goneSince: null }]);
+  await restarted.clock.advance(10 * minute);
+  expect(restarted.resolved).toEqual([]);
+  restarted.now.status = { ...restarted.now.status, endpoint: null };
+  await restarted.clock.advance(minute);
+  expect(restarted.resolved).toContain('endpoint_disabled');
+});

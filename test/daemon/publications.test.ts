@@ -313,7 +313,7 @@ test('a daemon writes the exports and the lake of its configuration, and status,
   expect([seen.exports?.overdue, seen.lake?.overdue]).toEqual([true, true]);
   // Its time is in the future once the clock that was ahead is right again.
   expect(lakeSeen(config as never, Date.now() - 40 * 24 * hour)).toMatchObject({ overdue: true });
-  const facts = { status: seen, freeBytes: null, failingSince: new Map() };
+  const facts = { status: seen, freeBytes: null, failingSince: new Map(), uncheckedSince: null };
   const conditions = conditionsOf(facts, { failingMinutes: 15, diskFreeMegabytes: 1_024 }, later.now());
   expect(conditions.filter(({ source }) => source === null).map(({ text }) => text)).toEqual([
     expect.stringContaining('the scheduled export is overdue'),

@@ -209,7 +209,7 @@ describe.each(databases)('followed sources in $database', ({ open }) => {
       readJudgedSources(ask, clock.now(), { configured: ['listed'] }),
     );
     const status = { sources: judged, endpoint: null, backup: null, exports: null, lake: null, problems: [] };
-    const facts = { status, freeBytes: null, failingSince: new Map<string, number>() };
+    const facts = { status, freeBytes: null, failingSince: new Map<string, number>(), uncheckedSince: null };
     const settings = { failingMinutes: 15, diskFreeMegabytes: 1_024 };
     const raised = conditionsOf(facts, settings, clock.now());
     expect(raised.map(({ kind, source }) => `${kind} ${source}`)).toEqual(['halted here']);
