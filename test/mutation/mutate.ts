@@ -8,6 +8,7 @@ import { equivalentMutants } from './equivalent.js';
 import { mirrorTargets } from './mirror-targets.js';
 import { type Mutant, mutantsOf } from './mutants.js';
 import { platformTargets } from './platform-targets.js';
+import { postgresTargets } from './postgres-targets.js';
 import type { Target } from './target.js';
 import { type Outcome, tryMutants } from './trial.js';
 
@@ -17,7 +18,7 @@ const options = readOptions({
 notices has survived. Exit code 0 if at least 95 of 100 mutants were killed or are explained in equivalent.ts, and
 no test kills an explained one.`,
   options: {
-    of: choice('whose sources', ['mirror', 'platform'], 'mirror'),
+    of: choice('whose sources', ['mirror', 'postgres', 'platform'], 'mirror'),
     count: whole('mutants to take at random; 0 takes all', 300),
     seed: text('which ones follows from it', '1', 'S'),
     only: text('of files whose path contains it', null, 'TEXT'),
@@ -26,7 +27,7 @@ no test kills an explained one.`,
   },
 });
 const goodShare = 0.95;
-const targets = options.of === 'mirror' ? mirrorTargets : platformTargets;
+const targets = { mirror: mirrorTargets, postgres: postgresTargets, platform: platformTargets }[options.of];
 
 interface Planned {
   readonly target: Target;
@@ -82,7 +83,7 @@ async function runAll(planned: readonly Planned[]): Promise<void> {
         .map(({ mutant }) => mutant);
       if (left.length === 0) continue;
       try {
-        await tryMutants(folder, target, left, report);
+        await tryMutants(folder, target, left, report, { onServer: options.of === 'postgres' });
       } catch (error) {
         // Another target's mutants can still be tried.
         console.log(`FAILED    ${target.file}: ${error instanceof Error ? error.message : String(error)}`);

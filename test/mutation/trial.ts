@@ -27,10 +27,15 @@ const unchanged = -1;
 const perProcess = 15;
 /** A mutant may wait for something that never comes. */
 const testTimeout = 20_000;
-/** Leaves out tests that need a server, which a trial does not start: those of `both-databases.ts`, and others that say so. */
+/** Leaves out tests that need a server: those of `both-databases.ts`, and others that say so. */
 const withoutServer = /^(?!.*(?:\(PostgreSQL\)|in PostgreSQL ))/;
 /** A mutant may loop for ever, which no timeout inside the process ends. */
 const silenceMillis = 180_000;
+
+export interface TrialOptions {
+  /** Runs the tests that need a PostgreSQL server, and of those on both databases no others. */
+  readonly onServer: boolean;
+}
 
 /**
  * Tries mutants of one file: bundles its tests with each of them and runs the bundles one after the other in one process.
@@ -42,9 +47,10 @@ export async function tryMutants(
   target: Target,
   mutants: readonly Mutant[],
   report: (outcome: Outcome) => void,
+  options: TrialOptions = { onServer: false },
 ): Promise<void> {
   furnish(folder);
-  const bundler = await Bundler.open(folder, target);
+  const bundler = await Bundler.open(folder, target, options);
   try {
     let first = true;
     let left = [...mutants];
@@ -53,7 +59,12 @@ export async function tryMutants(
       const numbered = new Map(batch.map((mutant, index) => [index, mutant]));
       await bundler.write(unchanged, null);
       for (const [index, mutant] of numbered) await bundler.write(index, mutant);
-      const outcomes = await runBatch(folder, target, [...(first ? [unchanged] : []), ...numbered.keys()]);
+      const outcomes = await runBatch(
+        folder,
+        target,
+        [...(first ? [unchanged] : []), ...numbered.keys()],
+        options,
+      );
       if (first && outcomes.get(unchanged)?.result !== 'survived')
         throw new Error(
           `the tests of ${target.file} fail without a mutant: ${outcomes.get(unchanged)?.by ?? 'no result'}`,
@@ -97,12 +108,13 @@ class Bundler {
   private constructor(
     readonly folder: string,
     readonly target: Target,
+    readonly options: TrialOptions,
   ) {}
 
   #context: BuildContext<{ write: false }> | null = null;
 
-  static async open(folder: string, target: Target): Promise<Bundler> {
-    const bundler = new Bundler(folder, target);
+  static async open(folder: string, target: Target, options: TrialOptions): Promise<Bundler> {
+    const bundler = new Bundler(folder, target, options);
     const path = join(packageRoot, target.file);
     bundler.#context = await context({
       absWorkingDir: packageRoot,
@@ -144,7 +156,7 @@ class Bundler {
       writeFileSync(to, contents);
     }
     for (const [number, test] of this.target.tests.entries())
-      writeFileSync(trialPath(this.folder, index, number), trialText(index, test));
+      writeFileSync(trialPath(this.folder, index, number), trialText(index, test, this.options));
   }
 
   async close(): Promise<void> {
@@ -157,7 +169,7 @@ const trialPath = (folder: string, index: number, number: number): string =>
 const pidPath = (folder: string): string => join(folder, 'pid');
 
 /** Imports a bundle. After the first failure of a mutant, its other tests are skipped. */
-const trialText = (index: number, test: string): string => `
+const trialText = (index: number, test: string, { onServer }: TrialOptions): string => `
 import { writeFileSync } from 'node:fs';
 import { beforeEach, test } from 'vitest';
 writeFileSync(new URL('../pid', import.meta.url), String(process.pid));
@@ -165,12 +177,16 @@ const killed = (globalThis.killedMutants ??= new Set());
 if (killed.has(${index})) test.skip('killed by an earlier file', () => {});
 else {
   beforeEach((context) => {
-    if (killed.has(${index})) context.skip();
+    if (killed.has(${index}) || (${onServer && isOnBoth(test)} && !context.task.name.endsWith(' (PostgreSQL)')))
+      context.skip();
     context.onTestFailed(() => killed.add(${index}));
   });
   await import('../m${index}/${test.replace(/^test\//, '').replace(/\.ts$/, '.js')}');
 }
 `;
+
+const isOnBoth = (test: string): boolean =>
+  readFileSync(join(packageRoot, test), 'utf8').includes('/both-databases.js');
 
 type Result = Omit<Outcome, 'name'>;
 
@@ -184,6 +200,7 @@ async function runBatch(
   folder: string,
   target: Target,
   indexes: readonly number[],
+  options: TrialOptions,
 ): Promise<ReadonlyMap<number, Result>> {
   const results = new Map<number, Result>();
   const seen = new Map<number, readonly Result[]>();
@@ -192,7 +209,7 @@ async function runBatch(
     clearTimeout(watch);
     watch = setTimeout(() => killWorker(folder), silenceMillis);
   };
-  const vitest = await startTests(folder, {
+  const vitest = await startTests(folder, options, {
     started: expectSigns,
     ended: (module) => {
       expectSigns();
@@ -224,7 +241,7 @@ interface Listener {
   ended(module: TestModule): void;
 }
 
-const startTests = (folder: string, listener: Listener): Promise<Vitest> =>
+const startTests = (folder: string, { onServer }: TrialOptions, listener: Listener): Promise<Vitest> =>
   createVitest('test', {
     root: folder,
     config: false,
@@ -234,7 +251,9 @@ const startTests = (folder: string, listener: Listener): Promise<Vitest> =>
     fileParallelism: false,
     sequence: { sequencer: InOrder },
     server: { deps: { external: [/\/m-?\d+\//] } },
-    testNamePattern: withoutServer,
+    ...(onServer
+      ? { globalSetup: [join(packageRoot, 'test/postgres/global-setup.ts')] }
+      : { testNamePattern: withoutServer }),
     testTimeout,
     hookTimeout: testTimeout,
     // Vitest's second is too short on a busy machine.
