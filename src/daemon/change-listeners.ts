@@ -2,9 +2,12 @@ import type { MirrorReader } from '../reading/read-mirror.js';
 import type { Logger } from '../runtime/logger.js';
 import { newestChange } from '../store/reads/changes.js';
 import { type ChangeListener, ChangePump } from './change-pump.js';
+import { ListenerTurns } from './listener-turns.js';
 
 /** The listeners for changes of a mirror. Each has a pump of its own, so a slow one does not delay the others. */
 export class ChangeListeners {
+  /** What waits for these listeners waits for them here. */
+  readonly turns = new ListenerTurns();
   readonly #pumps = new Set<ChangePump>();
 
   private constructor(
@@ -20,7 +23,7 @@ export class ChangeListeners {
 
   /** Returns a function that removes the listener. */
   add(listener: ChangeListener): () => void {
-    const pump = new ChangePump(this.db, listener, this.logger, this.reached);
+    const pump = new ChangePump(this.db, listener, this.logger, this.turns, this.reached);
     this.#pumps.add(pump);
     return () => void this.#pumps.delete(pump);
   }

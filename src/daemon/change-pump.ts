@@ -1,14 +1,9 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { Logger } from '../runtime/logger.js';
 import { type Change, changesSince } from '../store/reads/changes.js';
+import type { ListenerTurns } from './listener-turns.js';
 
 export type ChangeListener = (changes: readonly Change[]) => void | Promise<void>;
-
-const listening = new AsyncLocalStorage<true>();
-
-/** Whether a listener called this. What waits for the listeners would then wait for itself. */
-export const isInListener = (): boolean => listening.getStore() === true;
 
 /**
  * Delivers each change after a given one to a listener, in order and one batch at a time: the next batch is read after the
@@ -18,6 +13,8 @@ export class ChangePump {
   /** The last change delivered. */
   #after: number;
   #pumping: Promise<void> = Promise.resolve();
+  /** A read that has not begun; null without one. It covers every call until it begins. */
+  #next: Promise<void> | null = null;
 
   /**
    * `reached`: a change that the feed had reached before the call. The newest one is not read for this: what is committed
@@ -27,6 +24,7 @@ export class ChangePump {
     private readonly db: MirrorReader,
     private readonly listener: ChangeListener,
     private readonly logger: Logger,
+    private readonly turns: ListenerTurns,
     reached: number,
   ) {
     this.#after = reached;
@@ -37,9 +35,14 @@ export class ChangePump {
    * failed read the next call delivers the rest.
    */
   pump(): Promise<void> {
-    const pumping = this.#pumping.catch(() => {}).then(() => this.#drain());
-    this.#pumping = pumping;
-    return pumping;
+    this.#next ??= this.#pumping
+      .catch(() => {})
+      .then(() => {
+        this.#next = null;
+        return this.#drain();
+      });
+    this.#pumping = this.#next;
+    return this.#next;
   }
 
   /** Reads batches after the last `seq` until one is empty. */
@@ -50,7 +53,7 @@ export class ChangePump {
       if (last === undefined) return;
       this.#after = last.seq;
       try {
-        await listening.run(true, async () => await this.listener(changes));
+        await this.turns.run(() => this.listener(changes));
       } catch (error) {
         this.logger.error({ error, count: changes.length }, 'a listener for changes failed');
       }

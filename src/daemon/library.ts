@@ -3,6 +3,7 @@ import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { type FullStatus, statusOf } from '../reading/status.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
+import { harmlessLogger } from '../runtime/harmless-logger.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
 import { type Logger, silentLogger } from '../runtime/logger.js';
 import { systemRandom } from '../runtime/random.js';
@@ -13,7 +14,8 @@ import { openReader } from '../store/reads/open-reader.js';
 import type { ManualAsk } from '../sync/schedule-state.js';
 import type { TickResult } from '../sync/tick-parts.js';
 import { ChangeListeners } from './change-listeners.js';
-import { type ChangeListener, isInListener } from './change-pump.js';
+import type { ChangeListener } from './change-pump.js';
+import { checkListener, checkOptions } from './check-options.js';
 import { startEngine } from './engine.js';
 import { MirrorStart } from './mirror-start.js';
 import { pausedResults } from './paused-result.js';
@@ -29,7 +31,7 @@ export interface MirrorOptions {
   readonly cwd?: string;
   /** The environment of secrets written as `{"env": "NAME"}`, and of a proxy (default: that of the process). */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Default: nothing is logged. */
+  /** Default: nothing is logged. What it throws is ignored. */
   readonly logger?: Logger;
   readonly clock?: Clock;
 }
@@ -38,7 +40,7 @@ export interface MirrorOptions {
 export type SourcesListener = (change: {
   readonly added: readonly string[];
   readonly disconnected: readonly string[];
-}) => void;
+}) => unknown;
 
 /** A mirror inside another program: what `rosterd run` runs, without its command line and console. */
 export interface Mirror {
@@ -68,11 +70,12 @@ export interface Mirror {
   /**
    * Calls the listener after each tick with every change committed from now on, in order, also by other processes. Returns a
    * function that stops it. The listener may also receive changes committed between the end of the last tick and the call.
+   * `tick` and `stop` wait for the promise that it returns; called by a listener, they do not wait for that one.
    */
   onChange(listener: ChangeListener): () => void;
   /**
    * Calls the listener when a follow rule adds sources or disconnects some, and at the start with those that were connected
-   * before. Returns a function that stops it.
+   * before. Does not wait for a promise that it returns. Returns a function that stops it.
    */
   onSources(listener: SourcesListener): () => void;
   status(): Promise<FullStatus>;
@@ -87,10 +90,12 @@ export interface Mirror {
 
 /**
  * Opens the mirror and creates a missing file; sends no request to the platform yet. Throws `InvalidConfig` with every
- * problem of the configuration, `database_unusable`, `database_busy`, `database_full`.
+ * problem of the configuration, `usage` for other options, `database_unusable`, `database_busy`, `database_full`.
  */
 export async function createMirror(options: MirrorOptions): Promise<Mirror> {
-  const { cwd = process.cwd(), env = process.env, logger = silentLogger, clock = systemClock } = options;
+  checkOptions(options);
+  const { cwd = process.cwd(), env = process.env, clock = systemClock } = options;
+  const logger = options.logger === undefined ? silentLogger : harmlessLogger(options.logger);
   const config = configFromObject(options.config, { cwd, env });
   const parts = { config, clock, logger, random: systemRandom };
   const lifecycle = new Lifecycle();
@@ -142,20 +147,22 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
           for (const { source: name, report } of results)
             if (report.outcome === 'done') await engine.dimensions?.refresh(name, ask.resync === true);
         // The changes of the tick reach a listener that called it after that listener has ended.
-        if (!isInListener()) await listeners.deliver();
+        await listeners.turns.waitFor(() => listeners.deliver());
         if (!start.hasBegun) await ends.finish(results);
         return results;
       },
-      onChange: (listener) => listeners.add(listener),
-      onSources: (listener) =>
-        engine.sources.onChange(({ added, removed }) => {
-          // Parts of the mirror receive the change after this listener.
-          try {
-            listener({ added, disconnected: removed });
-          } catch (error) {
-            logger.error({ error }, 'a listener for sources failed');
-          }
-        }),
+      onChange: (listener) => {
+        checkListener('onChange', listener);
+        return listeners.add(listener);
+      },
+      onSources: (listener) => {
+        checkListener('onSources', listener);
+        return engine.sources.onChange(({ added, removed }) => {
+          // Parts of the mirror receive the change after this listener has been called.
+          const call = async () => await listener({ added, disconnected: removed });
+          call().catch((error: unknown) => logger.error({ error }, 'a listener for sources failed'));
+        });
+      },
       status: () =>
         statusOf(config.database, clock, configNow(config, engine), {
           daemons: [],
@@ -169,8 +176,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         }),
       stop: async () => {
         const closing = start.stop().then(() => lifecycle.close());
-        if (!isInListener()) return await closing;
-        closing.catch((error: unknown) => logger.warn({ error }, 'the mirror could not be closed'));
+        const waiting = listeners.turns.waitFor(() => closing);
+        if (waiting === null)
+          closing.catch((error: unknown) => logger.warn({ error }, 'the mirror could not be closed'));
+        await waiting;
       },
     };
   } catch (error) {

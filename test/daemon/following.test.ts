@@ -9,6 +9,7 @@ import { createMirror } from '../../src/daemon/library.js';
 import { storedSources } from '../../src/daemon/stored-sources.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { backUp } from '../../src/tasks/backup.js';
 import { restore } from '../../src/tasks/restore.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
@@ -324,7 +325,7 @@ test('a single sync finds what is installed, then syncs it; a rule that cannot b
   expect(unfollowed).toEqual(['installations']);
 });
 
-test('the library reports sources that come and go to its listeners, also after one that throws', async () => {
+test('the library reports sources that come and go to its listeners, also after one that throws or rejects', async () => {
   const sandbox = await sandboxFor({ companies: 2, records: 10, installed: 0.5 });
   const folder = freshFolder();
   const owner = sandbox.ready.users.find(({ email }) => email.startsWith('owner'));
@@ -333,6 +334,12 @@ test('the library reports sources that come and go to its listeners, also after 
     url: `http://127.0.0.1:${port}/webhooks`,
     events: ['installation.created', 'installation.revoked'],
   })) as { secret: string };
+  const logged: string[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    error: (_, message) => void logged.push(message),
+    child: () => logger,
+  };
   const mirror = await createMirror({
     config: {
       platform: { baseUrl: sandbox.ready.baseUrl },
@@ -342,9 +349,14 @@ test('the library reports sources that come and go to its listeners, also after 
     },
     cwd: folder,
     env: { MANAGER: owner?.token, HOOK: secret },
+    logger,
   });
   const heard: string[] = [];
   mirror.onSources(() => {
+    throw new Error('mine');
+  });
+  // An unhandled rejection would end the program.
+  mirror.onSources(async () => {
     throw new Error('mine');
   });
   mirror.onSources(({ added, disconnected }) => {
@@ -360,6 +372,9 @@ test('the library reports sources that come and go to its listeners, also after 
     await expect.poll(() => heard.length, soon).toBe(4);
     const names = heard.slice(0, 2).map((line) => line.replace('added ', ''));
     expect(heard.slice(2).sort()).toEqual(names.map((name) => `disconnected ${name}`).sort());
+    const failed = logged.filter((message) => message === 'a listener for sources failed');
+    // Of the four names, the last two may come in one change.
+    expect([6, 8]).toContain(failed.length);
   } finally {
     await mirror.stop();
   }
