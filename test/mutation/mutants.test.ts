@@ -6,6 +6,7 @@ import { equivalentMutants } from './equivalent.js';
 import { mirrorTargets } from './mirror-targets.js';
 import { mutantsOf, mutated } from './mutants.js';
 import { platformTargets } from './platform-targets.js';
+import { postgresTargets } from './postgres-targets.js';
 
 const textOf = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
 const changesOf = (text: string): string[] => mutantsOf('a.ts', text).map((mutant) => mutated(text, mutant));
@@ -25,7 +26,7 @@ test('a mutant changes one comparison, condition, throw, number or word of SQL',
 });
 
 test('every target of the mutation run exists with its tests, and there are at least 300 mutants', () => {
-  const targets = [...mirrorTargets, ...platformTargets];
+  const targets = [...mirrorTargets, ...postgresTargets, ...platformTargets];
   const mutants = targets.flatMap(({ file }) => mutantsOf(file, textOf(file)));
   expect(mutants.length).toBeGreaterThanOrEqual(300);
   expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length);
