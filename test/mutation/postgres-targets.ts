@@ -15,7 +15,7 @@ const leased = store('leases', 'lease-later', 'clock-jump');
 /** What the rooms of the mirror do differently on PostgreSQL. A trial starts a server, and runs no other tests. */
 export const postgresTargets: readonly Target[] = [
   target('changes', deltas, listings),
-  target('commit', deltas, listings, leased),
+  target('commit', deltas, listings, leased, store('unnamed-investor')),
   target('cursor', own('cursor')),
   target('delta', deltas),
   target('dimensions', store('dimensions', 'proof-of-source')),
