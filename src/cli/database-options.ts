@@ -46,7 +46,13 @@ async function sqlite(path: string): Promise<DatabaseLocation> {
 
 /** Parses the file or address given with `flag`. Throws `usage` for an address rosterd does not support. */
 export async function databaseFromFlag(told: string, cwd: string, flag: string): Promise<DatabaseLocation> {
-  const { isOtherServer, isPostgres, isPostgresUrl, withoutPassword } = await import('../config/database.js');
+  const { isInMemory, isOtherServer, isPostgres, isPostgresUrl, notInMemory, withoutPassword } = await import(
+    '../config/database.js'
+  );
+  if (isInMemory(told))
+    throw new Fault('usage', `${flag} is ${told}: ${notInMemory}`, {
+      hint: 'the path of a file, such as data/mirror.db',
+    });
   if (isOtherServer(told))
     throw new Fault('usage', `${flag} is the address of a database that rosterd does not support`, {
       hint: 'a SQLite file, or postgres://USER@HOST:PORT/DATABASE',

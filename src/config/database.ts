@@ -24,6 +24,12 @@ export const isPostgres = (text: string): boolean => postgresScheme.test(text);
 export const isOtherServer = (text: string): boolean =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(text) && !isPostgres(text) && !text.startsWith('sqlite:');
 
+/** Returns whether the text is the name that SQLite has for a database in memory: the mirror would be a file of that name. */
+export const isInMemory = (text: string): boolean => /^(?:sqlite:)?:memory:$/.test(text);
+
+/** Why a mirror is a file. */
+export const notInMemory = 'a mirror is a file, which other processes read, too';
+
 /**
  * Returns whether the text is a URL with a host (or a socket folder in `?host=`) and a database. A password may stand
  * only in the user part of the URL, so that `withoutPassword` finds it. The driver ignores an option that it does not know,

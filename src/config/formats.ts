@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
-import { isPostgresUrl } from './database.js';
+import { isInMemory, isPostgresUrl } from './database.js';
 import { isSourceTemplate } from './source-template.js';
 
 /** Checks of text that a pattern cannot express. They are used by the declarations and by the quick check. */
@@ -82,7 +82,7 @@ export const formats = {
   'redirect-uri': (text: string) => URL.parse(text) !== null && !text.includes('#'),
   'listen-address': (text: string) => parseListen(text) !== undefined,
   'database-address': (text: string) =>
-    isPostgresUrl(text) || (/^sqlite:.+/.test(text) && !text.startsWith('sqlite://')),
+    isPostgresUrl(text) || (/^sqlite:.+/.test(text) && !text.startsWith('sqlite://') && !isInMemory(text)),
   'address-range': isAddressRange,
   'user-header': (text: string) => !ownHeaders.has(text.toLowerCase()),
   'receiver-path': (text: string) => text !== '/healthz',

@@ -29,15 +29,15 @@ export function problemsOf(issues: readonly z.core.$ZodIssue[], examined: Examin
 }
 
 /**
- * Returns false for the first of two bounds that a number breaks: beyond 2^53 it breaks that of whole numbers, and then that of
- * its option, which is narrower.
+ * Returns false for a bound that is not worth a problem of its own: the first of two that a number breaks, as beyond 2^53 it
+ * breaks that of whole numbers, and then that of its option, which is narrower; and the length of a text that should be a list.
  */
 function isLastBound(issue: z.core.$ZodIssue, index: number, issues: readonly z.core.$ZodIssue[]): boolean {
+  if (issue.code !== 'too_big' && issue.code !== 'too_small') return true;
   const next = issues[index + 1];
-  const isBound = issue.code === 'too_big' || issue.code === 'too_small';
-  return (
-    !isBound || next?.code !== issue.code || pathText(next.path as Path) !== pathText(issue.path as Path)
-  );
+  const isOfSame = (other: z.core.$ZodIssue) => pathText(other.path as Path) === pathText(issue.path as Path);
+  if (next?.code === issue.code && isOfSame(next)) return false;
+  return !issues.some((other) => other.code === 'invalid_type' && isOfSame(other));
 }
 
 /** Returns the paths of the mistakes; for an unknown key, the path of that key. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sandboxTokenPrefix } from '../wire/credential-shapes.js';
-import { isPostgres } from './database.js';
+import { isInMemory, isPostgres, notInMemory } from './database.js';
 import { formats, parsePeriod, parseTimeOfDay } from './formats.js';
 import { expectedTemplate } from './source-template.js';
 
@@ -88,7 +88,7 @@ export const databaseAddress = z
     error: ({ input }) =>
       isPostgres(String(input))
         ? 'postgres://USER@HOST:PORT/DATABASE (HOST is %2Frun%2Fpostgresql for a Unix socket), with %25 for %, and connection options such as sslmode=verify-full after "?" but no password there'
-        : 'sqlite:PATH, for example sqlite:./data/mirror.db, or postgres://USER@HOST:PORT/DATABASE',
+        : `sqlite:PATH, for example sqlite:./data/mirror.db, or postgres://USER@HOST:PORT/DATABASE${isInMemory(String(input)) ? `: ${notInMemory}` : ''}`,
   })
   .meta({ format: 'database-address' });
 

@@ -55,6 +55,7 @@ test.each([
   ['postgres://app@db/mirror?password=canary', /no password there/],
   ['postgres://app:canary@db:port/mirror', /expected postgres:\/\/USER@HOST/],
   ['postgres://app:canary@db/mirror#canary', /expected postgres:\/\/USER@HOST/],
+  ['sqlite::memory:', /a mirror is a file, which other processes read, too/],
   ['mysql://app:canary@db/mirror', /expected sqlite:PATH/],
   ['postgres:app:canary@db/mirror', /expected sqlite:PATH/],
   ['postgres:/app:canary@db/mirror', /expected sqlite:PATH/],

@@ -44,6 +44,22 @@ test.each([
   ]);
 });
 
+test.each([
+  ['empty', '', 'is ""; expected list of objects'],
+  ['long', 'a-text-of-more-than-ten', 'is "a-text-of-more-than-ten"; expected list of objects'],
+])('a text where a list belongs is one problem, whatever its length: %s', (_, sources, message) => {
+  expect(problems({ ...minimal, sources })).toEqual([expect.objectContaining({ path: 'sources', message })]);
+});
+
+test('a secret where a list of secrets belongs is one problem', () => {
+  expect(problems({ ...minimal, receiver: { secrets: 'whsec_of-more-than-ten' } })).toEqual([
+    expect.objectContaining({
+      path: 'receiver.secrets',
+      message: 'must not contain the secret itself; expected list of secrets',
+    }),
+  ]);
+});
+
 test.each(['constructor', 'toString', '__proto__'])('a key that every object has is no option: %s', (key) => {
   const text = JSON.stringify(minimal).replace(/}$/, `,"${key}":{"x":1}}`);
   expect(problems(text)).toEqual([
