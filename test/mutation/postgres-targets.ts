@@ -16,11 +16,11 @@ const leased = store('leases', 'lease-later', 'clock-jump');
 export const postgresTargets: readonly Target[] = [
   target('changes', deltas, listings),
   target('commit', deltas, listings, leased, store('unnamed-investor')),
-  target('cursor', own('cursor')),
+  target('cursor', own('cursor', 'reader'), store('reads/export-rows', 'reads/reads')),
   target('delta', deltas),
   target('dimensions', store('dimensions', 'proof-of-source')),
   target('erase-source', store('erase-source')),
-  target('erasures', erased),
+  target('erasures', erased, store('names-incomplete', 'identity-follows-grant')),
   target('faults', own('faults', 'passwords', 'time-limits')),
   target('fleet', own('fleet', 'gone-back')),
   target('fleet-message', own('fleet-message')),

@@ -184,6 +184,35 @@ test('collections: what the investments name is known once they are published', 
   });
 });
 
+test('collections: labels of a round are those of its investments in the published listing of one source', async () => {
+  const { store, list, collect, dimensions } = await dimensionsFixture();
+  const inRound = (id: string, offering_type: string) => record(id, { offering_id: 'ofr_1', offering_type });
+  const labels = async () => (await dimensions.labelsOf(acme.name, 'ofr_1')).offeringType;
+  await collect([[inRound('inv_1', 'regd')]], 'first');
+  expect(await labels(), 'before the listing is published').toBeNull();
+  await list([[inRound('inv_1', 'regd'), record('inv_2', { offering_id: 'ofr_2', offering_type: 'aaa' })]]);
+  const other = await mirrorFixture({ store, source: { name: 'other' as never, fingerprint: 'f1' } });
+  await other.list([[inRound('inv_3', 'aab')]]);
+  expect(await labels()).toBe('regd');
+});
+
+test('collections: a listing that changes rows dates the commit of its source, and one that changes none does not', async () => {
+  const { apply, rows } = await dimensionsFixture();
+  const committed = async () => {
+    const [source] = (await rows('SELECT last_committed_at AS at FROM sources')) as { at: string | null }[];
+    return source?.at ?? null;
+  };
+  await apply(complete('round_stats', []), complete('rounds', []));
+  expect(await committed()).toBeNull();
+  await apply(complete('rounds', [round('ofr_1')]));
+  const first = await committed();
+  expect(first).not.toBeNull();
+  await apply(complete('rounds', [round('ofr_1')]));
+  expect(await committed()).toBe(first);
+  await apply(complete('rounds', []));
+  expect((await committed()) ?? '').toSatisfy((at: string) => at > (first ?? ''));
+});
+
 test('collections: stats are replaced without versions and changes', async () => {
   const { apply, rows } = await dimensionsFixture();
   const counted = (asked_at: string, investments: number): Row => ({
