@@ -5,6 +5,7 @@ import type { Logger } from '../runtime/logger.js';
 import type { Pauses } from '../store/pauses.js';
 import type { Sync } from '../sync/sync.js';
 import type { Engine, EngineParts } from './engine.js';
+import { readEachSecond } from './read-each-second.js';
 import type { SourceSet } from './source-set.js';
 
 /** Obeys pauses until `lifecycle` closes. Returns once those that are in force now are obeyed. */
@@ -80,11 +81,12 @@ async function watchPauses(parts: PauseWatchParts): Promise<Closable> {
   });
 
   await look();
+  const lookAgain = readEachSecond(look, parts, 'the pauses could not be read');
   const run = async () => {
     while (!stopping.signal.aborted) {
       await clock.wait(lookMillis, stopping.signal);
       if (stopping.signal.aborted) return;
-      await look().catch((error: unknown) => logger.debug({ error }, 'the pauses could not be read'));
+      await lookAgain();
     }
   };
   const running = run();

@@ -13,6 +13,7 @@ import type { ManualAsk } from '../sync/schedule-state.js';
 import type { Sync } from '../sync/sync.js';
 import type { TickResult } from '../sync/tick-parts.js';
 import type { Engine } from './engine.js';
+import { readEachSecond } from './read-each-second.js';
 import { readPart } from './read-part.js';
 
 export interface RequestWatchParts {
@@ -140,10 +141,11 @@ export function watchRequests(parts: RequestWatchParts): RequestWatch {
     }
   };
 
+  const lookAgain = readEachSecond(look, parts, 'the requests could not be read');
   const run = async () => {
     while (!stopping.signal.aborted) {
       asleep = new Interrupter();
-      await look().catch((error: unknown) => logger.debug({ error }, 'the requests could not be read'));
+      await lookAgain();
       await clock.wait(lookMillis, asleep);
     }
   };

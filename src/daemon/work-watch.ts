@@ -17,6 +17,13 @@ export interface WorkWatchParts {
   readonly onWorks: () => void;
 }
 
+interface AreaWatched {
+  readonly means: string;
+  readonly calls: readonly string[];
+  /** Whether only a failure of its own table is reported: where the whole database fails, the other areas say so. */
+  readonly isMinor?: boolean;
+}
+
 /** The areas watched besides ticks: what a failure means, and the calls that show it. */
 const areas = {
   inbox: { means: 'webhooks cannot be stored', calls: ['accept'] },
@@ -29,7 +36,22 @@ const areas = {
     calls: ['waiting', 'dueFor', 'begin', 'delivered', 'retryLater', 'giveUp'],
   },
   budgets: { means: 'request budgets cannot be stored', calls: ['load', 'save', 'swap'] },
-} as const;
+  alerts: {
+    means: 'alerts cannot be read or settled',
+    calls: [
+      ...['open', 'told', 'queue', 'raise', 'mark', 'resolve'],
+      ...['waiting', 'dueFor', 'begin', 'delivered', 'retryLater', 'giveUp'],
+    ],
+    isMinor: true,
+  },
+  hooks: {
+    means: 'after-sync hooks cannot be read or settled',
+    calls: ['state', 'firstChange', 'changesAfter', 'queue', 'succeeded', 'retryLater', 'giveUp'],
+    isMinor: true,
+  },
+  pauses: { means: 'pauses cannot be read', calls: ['list'], isMinor: true },
+  requests: { means: 'what operators ask for cannot be read', calls: ['list'], isMinor: true },
+} as const satisfies Record<string, AreaWatched>;
 
 type Area = keyof typeof areas;
 
@@ -66,7 +88,7 @@ export class WorkWatch implements Closable {
     this.#stopping.abort();
   }
 
-  /** Returns the same mirror with its inbox, outbox and budgets watched. */
+  /** Returns the same mirror with what it stores for this process watched. */
   over(mirror: OpenMirror): OpenMirror {
     const { server, fleet } = mirror;
     this.#tryWrite = mirror.tryWrite;
@@ -78,6 +100,10 @@ export class WorkWatch implements Closable {
       inbox: this.#guard('events', inbox, server),
       outbox: this.#guard('outbox', mirror.outbox, server),
       budgets: this.#guard('budgets', mirror.budgets, server),
+      alerts: this.#guard('alerts', mirror.alerts, server),
+      afterSync: this.#guard('hooks', mirror.afterSync, server),
+      pauses: this.#guard('pauses', mirror.pauses, server),
+      requests: this.#guard('requests', mirror.requests, server),
       fleet:
         fleet === null
           ? null
@@ -183,6 +209,8 @@ export class WorkWatch implements Closable {
 
   #fail(area: Area, call: string, error: unknown): void {
     const isOfDatabase = isFault(error) && error.code.startsWith('database_');
+    const { means, isMinor = false }: AreaWatched = areas[area];
+    if (isMinor && !isFault(error, 'database_unusable')) return;
     // A delivery that is not stored is a problem, whatever the cause.
     if (!isOfDatabase && (area !== 'inbox' || isFault(error, 'stopped'))) return;
     const { register, clock } = this.parts;
@@ -199,7 +227,7 @@ export class WorkWatch implements Closable {
     this.#failed.set(area, failed);
     register.report(area, {
       severity: 'ill',
-      text: `${areas[area].means}: ${causeOf(error)}`,
+      text: `${means}: ${causeOf(error)}`,
       since: instantFromMillis(clock.now()),
     });
     if (!this.#isTrying && this.#tryWrite !== null) void this.#keepTrying(this.#tryWrite);
@@ -229,5 +257,10 @@ export class WorkWatch implements Closable {
 const isTriable = (area: Area, { isOfTable, isUnknown }: Failed): boolean =>
   !isUnknown && (area === 'inbox' || !isOfTable);
 
-/** The message of an unknown error may quote what could not be stored. */
-const causeOf = (error: unknown): string => (isFault(error) ? error.message : 'the log has the cause');
+/** The message of an unknown error may quote what could not be stored. What to do is said where waiting does not help. */
+function causeOf(error: unknown): string {
+  if (!isFault(error)) return 'the log has the cause';
+  const { code, message, about } = error;
+  const isMended = code === 'database_unusable' || about.lasting === true;
+  return isMended && about.hint !== undefined ? `${message} (${about.hint})` : message;
+}

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { postgresFault } from './dialect/postgres/faults.js';
+import { withNamedRights } from './dialect/postgres/missing-rights.js';
 import type { PostgresDatabase } from './dialect/postgres/open.js';
 import { ownSqlFault } from './dialect/sqlite/faults.js';
 import type { SqliteDatabase } from './dialect/sqlite/open.js';
@@ -19,7 +19,8 @@ export function sqliteConnection(database: SqliteDatabase): Connection {
 }
 
 export function postgresConnection(database: PostgresDatabase): Connection {
-  return connectionTo(withViews(database.kysely), (error) => postgresFault(error, database.url));
+  const db = withViews(database.kysely);
+  return { run: (work) => withNamedRights(database, () => work(db)) };
 }
 
 export function connectionTo(db: Kysely<ReadDatabase>, faultOf: (error: unknown) => unknown): Connection {

@@ -276,7 +276,7 @@ export class Tick {
 
   async #finish(end: TickEnd, halt: Halt | null | 'as it is', phase: Phase): Promise<TickResult> {
     this.#reader.drop();
-    const { mirror, logger } = this.#parts;
+    const { mirror } = this.#parts;
     const grant =
       this.#ask.checkGrant === true && end.outcome === 'done' && phase.kind === 'following'
         ? await this.#followGrant()
@@ -294,23 +294,32 @@ export class Tick {
     try {
       await mirror.recordTick(this.#lease, report, halt);
     } catch (error) {
-      logger.warn({ error }, 'the end of the tick could not be recorded');
-      // Work was committed but its status was not: a tick that is not recorded must not look healthy. A halt that is
-      // not recorded must not count as one either, or nothing would ask for help or retry.
-      const seen = phase.kind === 'halted' ? phase.before : phase;
-      if (end.outcome === 'done' || seen !== phase) {
-        const { code, message, retryAt } = unrecordedFailureOf(error, planOf(this.#ask, this.#parts));
-        return {
-          report: { ...report, outcome: 'failed', code, message, retryAt },
-          phase: seen,
-          publishedThrough: null,
-          grant,
-          recorded: false,
-        };
-      }
-      return { report, phase, publishedThrough, grant, recorded: false };
+      return this.#unrecorded(error, { report, phase, publishedThrough, grant, recorded: false });
     }
     return { report, phase, publishedThrough, grant, recorded: true };
+  }
+
+  /**
+   * Returns the result of a tick whose end could not be recorded. If its work was committed, it must not look healthy all the
+   * same. A halt that is not recorded must not count as one either, or nothing would ask for help or retry.
+   */
+  #unrecorded(error: unknown, result: TickResult): TickResult {
+    const { report, phase } = result;
+    const { logger } = this.#parts;
+    const seen = phase?.kind === 'halted' ? phase.before : phase;
+    if (report.outcome !== 'done' && seen === phase) {
+      // The report has its own cause. As a rule that is the same one, which the log has for the tick.
+      if (!isFault(error) || error.code !== report.code) logger.warn({ error }, unrecorded);
+      return result;
+    }
+    const { code, message, retryAt } = unrecordedFailureOf(error, planOf(this.#ask, this.#parts));
+    if (code === 'internal') logger.error({ error }, unrecorded);
+    return {
+      ...result,
+      report: { ...report, outcome: 'failed', code, message, retryAt },
+      phase: seen,
+      publishedThrough: null,
+    };
   }
 
   /**
@@ -363,6 +372,8 @@ export class Tick {
     this.#applied = total(this.#applied, more);
   }
 }
+
+const unrecorded = 'the end of the tick could not be recorded';
 
 export const feedOf = (source: SyncSource, trigger: Trigger): Feed =>
   source.feed(trigger === 'webhook' ? 'webhook' : 'routine');

@@ -154,6 +154,17 @@ describe('backup and restore on PostgreSQL', () => {
     expect(JSON.parse(out)).toMatchObject({ format: 'copy' });
   });
 
+  test('a backup whose login lost a right names it, whichever program makes it', async () => {
+    const { username } = new URL(world.url);
+    await world.admin(`REVOKE SELECT ON budgets FROM "${username}"`);
+    for (const env of [without, installed]) {
+      const made = await world.run(['backup', 'refused.pgbackup'], { env });
+      expect(made).toMatchObject({ code: 1, out: '' });
+      expect(made.err).toMatch(/lacks SELECT on budgets.*\nTry: .*GRANT SELECT ON budgets TO /);
+    }
+    await world.admin(`GRANT SELECT ON budgets TO "${username}"`);
+  });
+
   test('someone forgotten after the backup stays forgotten, and names them to no one in between', async () => {
     await world.run(['backup', 'names.pgbackup'], { env: without });
     const [person] = await world.admin(

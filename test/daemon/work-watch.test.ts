@@ -40,7 +40,8 @@ function watchedInbox() {
   const register = new HealthRegister();
   const { inbox, tryWrite } = openGatedInbox(database, clock, silentLogger);
   const watch = new WorkWatch({ register, clock, onAway: () => {}, onWorks: () => {} });
-  const others = { mirror: {}, dimensions: {}, outbox: {}, budgets: {}, server: null, fleet: null };
+  const tables = { outbox: {}, budgets: {}, alerts: {}, afterSync: {}, pauses: {}, requests: {} };
+  const others = { mirror: {}, dimensions: {}, ...tables, server: null, fleet: null };
   const rest = { ...others, inbox, tryWrite };
   const watched = watch.over(rest as unknown as OpenMirror);
   database.raw.exec('VACUUM');
@@ -90,6 +91,51 @@ test('work watch: a write that is tried says nothing of a table that is damaged'
   await outbox.waiting();
   expect(register.list()).toEqual([]);
 });
+
+test('work watch: a problem that a person has to end says what to do', async () => {
+  const { register, watch, rest } = watchedInbox();
+  const about = { hint: 'GRANT it' };
+  const waiting = async () => {
+    throw new Fault('database_unusable', 'it lacks SELECT', about);
+  };
+  const { outbox } = watch.over({ ...rest, outbox: { waiting } } as unknown as OpenMirror);
+  await outbox.waiting().catch(() => {});
+  watch.heartbeat(new Fault('database_busy', 'the password is refused', { ...about, lasting: true }));
+  expect(register.list().map(({ text }) => text)).toEqual([
+    'notices cannot be read or settled: it lacks SELECT (GRANT it)',
+    'this daemon cannot take part in its fleet: the password is refused (GRANT it)',
+  ]);
+  watch.heartbeat(new Fault('database_busy', 'the server starts', { hint: 'wait' }));
+  expect(register.list().at(-1)?.text).toBe('this daemon cannot take part in its fleet: the server starts');
+});
+
+test.each([
+  ['alerts', 'open', 'alerts cannot be read or settled: it lacks SELECT', 'alerts'],
+  ['afterSync', 'state', 'after-sync hooks cannot be read or settled: it lacks SELECT', 'hooks'],
+  ['pauses', 'list', 'pauses cannot be read: it lacks SELECT', 'pauses'],
+  ['requests', 'list', 'what operators ask for cannot be read: it lacks SELECT', 'requests'],
+])(
+  'work watch: a table of %s that cannot be used makes health ill until it can, and a database that is away does not',
+  async (table, call, text, key) => {
+    const { register, watch, rest } = watchedInbox();
+    let error: Error | null = null;
+    const read = async () => {
+      if (error !== null) throw error;
+    };
+    const watched = watch.over({ ...rest, [table]: { [call]: read } } as unknown as OpenMirror);
+    const look = () => (watched as unknown as Record<string, Record<string, typeof read>>)[table]?.[call]?.();
+    error = new Fault('database_busy', 'the server is away');
+    await expect(look()).rejects.toBe(error);
+    expect(register.list()).toEqual([]);
+    error = new Fault('database_unusable', 'it lacks SELECT');
+    await expect(look()).rejects.toBe(error);
+    watch.heartbeat(null);
+    expect(register.list()).toMatchObject([{ key, severity: 'ill', text }]);
+    error = null;
+    await look();
+    expect(register.list()).toEqual([]);
+  },
+);
 
 test('work watch: a heartbeat says nothing of a table that is damaged, and ends what was refused with it', async () => {
   const { clock, register, watch, rest } = watchedInbox();

@@ -290,6 +290,25 @@ describe('what a tick claims', () => {
 });
 
 describe('what a tick logs for a person', () => {
+  test('that its end could not be recorded, unless the failure of the tick says so', async () => {
+    const { kept, logger } = lines();
+    const full = fault('database_full');
+    const over: Partial<Mirror> = { recordTick: () => Promise.reject(full) };
+    await tick({ feed: failing(), over, logger });
+    expect(kept.splice(0)).toEqual([[{ error: full }, 'the end of the tick could not be recorded']]);
+    const page: Feed = { page: () => Promise.reject(full) };
+    await tick({ feed: page, over, logger });
+    await tick({ over, logger });
+    expect(kept).toEqual([]);
+    const odd = new TypeError('made up');
+    await tick({
+      over: { recordTick: () => Promise.reject(odd) },
+      ask: { trigger: 'timer', checkGrant: true },
+      logger,
+    });
+    expect(kept).toEqual([[{ error: odd }, 'the end of the tick could not be recorded']]);
+  });
+
   test('an unexpected error, and no fault with a code of its own', async () => {
     const { kept, logger } = lines();
     await tick({ feed: failing(), logger });

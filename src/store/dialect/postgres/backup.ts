@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { Fault } from '../../../domain/fault.js';
+import { Fault, isFault } from '../../../domain/fault.js';
 import { instantFromMillis } from '../../../domain/instant.js';
 import {
   type BackupMade,
@@ -19,7 +19,7 @@ import { type ArchiveHead, lineEnds, readArchive, writeArchive } from './archive
 import { beginLongSnapshot } from './cursor.js';
 import { driverUrl } from './driver-url.js';
 import { readDump } from './dump.js';
-import { withPostgresFaults } from './faults.js';
+import { lostRights, withNamedRights } from './missing-rights.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { connectingEnv, majorOf, runTool } from './pg-tools.js';
 
@@ -68,7 +68,7 @@ function inSnapshot<Result>(
   url: string,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  return withPostgresFaults(database.url, async () => {
+  return withNamedRights(database, async () => {
     const client = new pg.Client({ connectionString: driverUrl(url), application_name: 'rosterd-backup' });
     // A lost connection fails its current statement. Without this listener it would also end the process.
     client.on('error', () => {});
@@ -156,7 +156,12 @@ async function dumped(
     ),
     ...[`--file=${file}`, `--dbname=${place.url}`],
   ];
-  await runTool('pg_dump', args, await connectingEnv(place, env), signal);
+  try {
+    await runTool('pg_dump', args, await connectingEnv(place, env), signal);
+  } catch (error) {
+    // What pg_dump prints about it is not shown.
+    throw (isFault(error, 'database_unusable') ? await lostRights(database) : null) ?? error;
+  }
   const counted: TableProof[] = [];
   for (const { table } of head.tables) {
     throwIfStopped(signal);

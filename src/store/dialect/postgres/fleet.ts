@@ -5,6 +5,7 @@ import type { Beat, FleetEars, FleetStore, Holdings, Message } from '../../../fl
 import { isAlive, memberMillis } from './fleet-life.js';
 import { payloadsOf, readPayload } from './fleet-message.js';
 import type { ServerAddress } from './make-client.js';
+import { withNamedRights } from './missing-rights.js';
 import { knownSchema, outdated, presentSchema } from './one-version.js';
 import type { PostgresDatabase } from './open.js';
 import { OwnConnection } from './own-connection.js';
@@ -12,7 +13,7 @@ import { asStored } from './schema-names.js';
 
 export interface FleetLocation {
   readonly server: ServerAddress;
-  readonly database: Pick<PostgresDatabase, 'schema'>;
+  readonly database: Pick<PostgresDatabase, 'pool' | 'url' | 'schema' | 'identitySchema'>;
   readonly version: string;
 }
 
@@ -43,16 +44,16 @@ export class PostgresFleet implements FleetStore {
 
   async join(sources: readonly SourceName[]): Promise<void> {
     const { version } = this.location;
-    const [joined] = await this.#connection.rows(join, this.member, version, sources, knownSchema());
+    const [joined] = await this.#rows(join, this.member, version, sources, knownSchema());
     if (joined !== undefined) return;
-    const [found] = await this.#connection.rows<{ schema: number }>(`SELECT ${presentSchema} AS schema`);
+    const [found] = await this.#rows<{ schema: number }>(`SELECT ${presentSchema} AS schema`);
     throw outdated(found?.schema ?? 0);
   }
 
   async beat(spaced: readonly SourceName[]): Promise<Beat | null> {
-    const [mine] = await this.#connection.rows<{ late: 0 | 1 }>(beat, this.member, spaced);
+    const [mine] = await this.#rows<{ late: 0 | 1 }>(beat, this.member, spaced);
     if (mine === undefined) return null;
-    const members = await this.#connection.rows<MemberRow>(everyMember);
+    const members = await this.#rows<MemberRow>(everyMember);
     return {
       late: mine.late === 1,
       members: members.map(({ member, joined_at, alive, holds, spaced }) => ({
@@ -66,36 +67,40 @@ export class PostgresFleet implements FleetStore {
   }
 
   async holdings(): Promise<Holdings> {
-    const members = await this.#connection.rows<{ member: string; sources: SourceName[] }>(livingMembers);
-    const held = await this.#connection.rows<{ source: SourceName; member: string }>(heldSources);
+    const members = await this.#rows<{ member: string; sources: SourceName[] }>(livingMembers);
+    const held = await this.#rows<{ source: SourceName; member: string }>(heldSources);
     return { members, held: new Map(held.map(({ source, member }) => [source, member])) };
   }
 
   async take(sources: readonly SourceName[]): Promise<readonly SourceName[]> {
-    const taken = await this.#connection.rows<{ source: SourceName }>(take, this.member, sources);
+    const taken = await this.#rows<{ source: SourceName }>(take, this.member, sources);
     return taken.map(({ source }) => source);
   }
 
   async release(sources: readonly SourceName[]): Promise<void> {
-    await this.#connection.rows(release, this.member, sources);
+    await this.#rows(release, this.member, sources);
   }
 
   async markDead(members: readonly string[]): Promise<void> {
-    await this.#connection.rows(markDead, members);
+    await this.#rows(markDead, members);
   }
 
   async leave(): Promise<void> {
-    await this.#connection.rows('DELETE FROM fleet_members WHERE member = $1', this.member);
+    await this.#rows('DELETE FROM fleet_members WHERE member = $1', this.member);
     await this.tell({ kind: 'members' });
   }
 
   async tell(message: Message): Promise<void> {
     for (const payload of payloadsOf(this.member, message))
-      await this.#connection.rows('SELECT pg_notify($1, $2)', this.#channel, payload);
+      await this.#rows('SELECT pg_notify($1, $2)', this.#channel, payload);
   }
 
   close(): Promise<void> {
     return this.#connection.close();
+  }
+
+  #rows<Row>(text: string, ...values: readonly unknown[]): Promise<Row[]> {
+    return withNamedRights(this.location.database, () => this.#connection.rows<Row>(text, ...values));
   }
 }
 

@@ -58,12 +58,22 @@ async function namingRights(database: Asked, error: unknown): Promise<unknown> {
   const { cause } = error.about;
   if (!(cause instanceof Error && 'code' in cause && aboutRights.has(cause.code))) return error;
   const [, named = null] = /^permission denied for table "?(\w+)"?$/.exec(cause.message) ?? [];
+  return (await lostRights(database, named, cause)) ?? error;
+}
+
+/** Returns the fault for the rights that the login lost on its mirror; null if it lost none, or the server does not say it. */
+export async function lostRights(
+  database: Asked,
+  named: string | null = null,
+  cause?: Error & { readonly code?: unknown },
+): Promise<Fault | null> {
   const rights = await missingRights(database, named).catch(() => []);
-  if (rights.length === 0) return error;
+  if (rights.length === 0) return null;
+  const code = cause === undefined ? '' : ` (${cause.code})`;
   const statements = rights.map(({ statement }) => statement).join('; ');
   return new Fault(
     'database_unusable',
-    `${database.url} does not let this login use its own mirror: it lacks ${rights.map(({ what }) => what).join('; ')} (${cause.code})`,
+    `${database.url} does not let this login use its own mirror: it lacks ${rights.map(({ what }) => what).join('; ')}${code}`,
     { hint: `As this login or an administrator: ${statements}. A daemon then goes on by itself.`, cause },
   );
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PostgresFleet } from '../../../../src/store/dialect/postgres/fleet.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { postgresSnapshot } from '../../../../src/store/dialect/postgres/snapshot.js';
 import { inTransaction } from '../../../../src/store/dialect/postgres/transaction.js';
@@ -91,6 +92,19 @@ test('PostgreSQL: a command that reads names the right that the login lost, too'
     about: { hint: expect.stringContaining(`GRANT SELECT ON tick_rows TO ${login}.`) as unknown },
   });
   await admin(`GRANT SELECT ON tick_rows TO ${login}`);
+});
+
+test('PostgreSQL: a member of a fleet names the right that its login lost, too', async () => {
+  const ears = { onMessage: () => {}, onGap: () => {} };
+  const fleet = new PostgresFleet('host:1:2', { server: url, database, version: '0.0.0-test' }, ears);
+  await admin(`REVOKE UPDATE ON fleet_members FROM ${login}`);
+  await expect(fleet.join([])).rejects.toMatchObject({
+    code: 'database_unusable',
+    about: { hint: expect.stringContaining(`GRANT UPDATE ON fleet_members TO ${login}.`) as unknown },
+  });
+  await admin(`GRANT UPDATE ON fleet_members TO ${login}`);
+  await fleet.join([]);
+  await fleet.close();
 });
 
 test('PostgreSQL: a table that does not exist is no right that is missing', async () => {
