@@ -164,9 +164,11 @@ export class Faults implements Interceptor, Hazards {
   }
 }
 
-const webhookPath = 'webhook';
+/** The path of a rule for deliveries. */
+export const webhookPath = 'webhook';
 
-function patternOf(path: string): RegExp {
+/** Returns the pattern of a path or an event: `*` matches any text, `{name}` one segment. */
+export function patternOf(path: string): RegExp {
   const parts = path.split(/(\*|\{[^}]*\})/).map((part) => {
     if (part === '*') return '.*';
     return part.startsWith('{') ? '[^/]+' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

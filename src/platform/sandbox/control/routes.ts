@@ -1,4 +1,3 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { z } from 'zod';
 import { type Exchange, ok, type Reply } from '../../http/exchange.js';
 import { badParameter } from '../../http/problem.js';
@@ -10,6 +9,7 @@ import { controlPath, type RequestLedger } from '../requests.js';
 import { amend, companyOf, deactivate, invest, revoke, withdraw } from './act.js';
 import { randomChange } from './churn.js';
 import { controlRoute } from './control-route.js';
+import { faultBody } from './fault-rules.js';
 import { installRoutes } from './install-routes.js';
 import { recordPatch } from './record-patch.js';
 import {
@@ -50,53 +50,6 @@ const clockBody = z.union([
   z.strictObject({ advanceSeconds: seconds }),
   z.strictObject({ now: z.iso.datetime({ offset: true }) }),
 ]);
-const flag = z.literal(true).optional();
-/** Node would cut the connection instead of sending another one. */
-const isHeader = ([name, value]: readonly [string, string]): boolean => {
-  try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-    return true;
-  } catch {
-    return false;
-  }
-};
-const faultAction = z
-  .strictObject({
-    // A status below 200 announces another response, which would never come.
-    status: z.int().min(200).max(599).optional(),
-    body: z.unknown().optional(),
-    headers: z
-      .record(z.string(), z.string())
-      .refine((headers) => Object.entries(headers).every(isHeader), 'are not headers of HTTP')
-      .optional(),
-    delayMs: z.number().min(0).max(3_600_000).optional(),
-    drop: flag,
-    truncate: z.int().min(0).optional(),
-    omit: z.union([z.int().min(1), z.array(z.string()).min(1)]).optional(),
-    recount: flag,
-    lose: flag,
-    duplicate: flag,
-    hold: flag,
-  })
-  .refine(
-    ({ body, headers, recount, ...does }) => Object.values(does).some((value) => value !== undefined),
-    'is empty: give status, delayMs, drop, truncate, omit, lose, duplicate or hold',
-  );
-const faultRule = z
-  .strictObject({
-    method: z.string().optional(),
-    path: z.string().min(1),
-    event: z.string().min(1).optional(),
-    after: z.int().min(0).optional(),
-    times: z.int().min(1).optional(),
-    action: faultAction,
-  })
-  .refine(({ path, event }) => event === undefined || path === 'webhook', {
-    path: ['event'],
-    message: 'is for webhook deliveries: give "path": "webhook"',
-  });
-const faultBody = z.union([z.array(faultRule), faultRule]);
 
 export function controlRoutes(controlled: Controlled): readonly Route[] {
   const { clock, faults, requests } = controlled;
