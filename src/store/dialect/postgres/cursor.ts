@@ -1,12 +1,13 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
 import { withEndOfSession } from './end-of-session.js';
+import { allRows } from './isolation.js';
 import type { PostgresDatabase } from './open.js';
 import { storableValue } from './storable-value.js';
 import { withoutTimeLimits } from './time-limits.js';
 
-/** All queries of a transaction at this level see the same snapshot. */
-export const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+/** All queries of a transaction at this level see the same snapshot, and none sees only a part of a table. */
+export const beginSnapshot = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${allRows.replace('SET', 'SET LOCAL')}`;
 
 /**
  * Begins one that may last: what it reads is written to a file or sent on between two batches, for as long as that takes,

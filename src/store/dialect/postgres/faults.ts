@@ -106,6 +106,12 @@ function serverFault(error: unknown, code: string, url: string): Fault | undefin
       hint: unusable.hint,
       cause: error,
     });
+  const foreign = foreignCode(error, code);
+  if (foreign !== null)
+    return new Fault('database_unusable', `${url} has ${foreign} that refused it (${code})`, {
+      hint: 'It is not part of rosterd. SELECT tgrelid::regclass, tgname FROM pg_trigger WHERE NOT tgisinternal lists triggers; the log of the server has its words. A daemon goes on by itself.',
+      cause: error,
+    });
   const troubled = isOfServer(error) ? (troubledWhen[code] ?? troubledWhen[code.slice(0, 2)]) : undefined;
   if (troubled !== undefined)
     return new Fault('database_busy', `${url} ${troubled} (${code})`, {
@@ -117,8 +123,19 @@ function serverFault(error: unknown, code: string, url: string): Fault | undefin
 
 /** The server names a schema or a relation. A trigger of another program may raise any text, which is left out. */
 function denied(error: unknown, url: string): Fault {
-  const [what] =
-    /^permission denied for [a-z ]+ \S+$/.exec(error instanceof Error ? error.message : '') ?? [];
+  const text = error instanceof Error ? error.message : '';
+  const [, hiding] =
+    /^query would be affected by row-level security policy for table "(\w+)"$/.exec(text) ?? [];
+  if (hiding !== undefined)
+    return new Fault(
+      'database_unusable',
+      `${url} hides rows of ${hiding} from the login that owns them (42501)`,
+      {
+        hint: `As this login or an administrator: ALTER TABLE ${hiding} NO FORCE ROW LEVEL SECURITY. A daemon then goes on by itself.`,
+        cause: error,
+      },
+    );
+  const [what] = /^permission denied for [a-z ]+ \S+$/.exec(text) ?? [];
   return new Fault(
     'database_unusable',
     `${url} does not let this user do that${what === undefined ? '' : `: ${what}`} (42501)`,
@@ -127,6 +144,17 @@ function denied(error: unknown, url: string): Fault {
       cause: error,
     },
   );
+}
+
+/** Classes of errors that only functions of triggers raise. rosterd has no triggers, and its functions raise nothing here. */
+const ofTriggers = /^(?:P0|09|27|38|39)/;
+
+/** Returns what a trigger of another program is called in a message; null for any other error. Its text may quote a row. */
+function foreignCode(error: unknown, code: string): string | null {
+  if (!isOfServer(error)) return null;
+  const [, name] = /PL\/pgSQL function ([\w.]+)\(/.exec(error.where ?? '') ?? [];
+  if (name !== undefined) return `a trigger or function ${name}()`;
+  return ofTriggers.test(code) ? 'a trigger or function' : null;
 }
 
 export async function withPostgresFaults<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
@@ -246,6 +274,8 @@ const socketCalls: ReadonlySet<unknown> = new Set(['connect', 'read', 'write', '
 interface ServerError extends Error {
   readonly severity: string;
   readonly code?: string;
+  /** The calls in which it happened, such as `PL/pgSQL function guard() line 1 at RAISE`. */
+  readonly where?: string;
   /** The function of the server that reported it. */
   readonly routine?: string;
 }

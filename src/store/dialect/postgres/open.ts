@@ -10,7 +10,7 @@ import type { Database } from '../../schema.js';
 import { driverUrl } from './driver-url.js';
 import { rememberEnd } from './end-of-session.js';
 import { refusedParameter, withPostgresFaults } from './faults.js';
-import { readCommitted } from './isolation.js';
+import { allRows, readCommitted } from './isolation.js';
 import { namingHolders } from './lock-holders.js';
 import { checkPassword, clientsOf, makeClient, type ServerAddress, urlOf } from './make-client.js';
 import { retireReadOnly } from './retire-read-only.js';
@@ -126,7 +126,11 @@ async function openWith(
   // The pool listens only to idle connections. When the server ends one in the middle of a transaction, as it does after
   // its idle timeout, the next statement on it fails and reports the error.
   pool.on('connect', rememberEnd);
-  const statements = [readCommitted, ...(settings === 'statements' ? statementsFor(options) : [])].join('; ');
+  const statements = [
+    readCommitted,
+    ...(options.readonly === true ? [] : [allRows]),
+    ...(settings === 'statements' ? statementsFor(options) : []),
+  ].join('; ');
   // Before the first statement of the connection, and without waiting for the result.
   pool.on('connect', (client) => {
     client.query(statements).catch(() => client.connection.stream.destroy());

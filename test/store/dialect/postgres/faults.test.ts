@@ -45,6 +45,31 @@ test.each(['23505', '22P02', '42804'])(
   },
 );
 
+test.each([
+  ['P0001', 'its own code'],
+  ['23514', 'a code of a constraint'],
+  ['45000', 'a code that no server has'],
+])(
+  'a trigger of another program that raises %s, %s, is named and needs a person, and its words are not shown',
+  async (code) => {
+    const database = await postgresStore();
+    await database.pool.query(
+      `CREATE FUNCTION guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'Ann Example' USING ERRCODE = '${code}'; END $$;
+       CREATE TRIGGER guard BEFORE UPDATE ON feed_counter FOR EACH ROW EXECUTE FUNCTION guard()`,
+    );
+    const write = () =>
+      inTransaction(database, (transaction) => transaction.run('UPDATE feed_counter SET last_seq = 0'));
+    const failed = await write().catch((error: unknown) => error);
+    await database.pool.query('DROP TRIGGER guard ON feed_counter; DROP FUNCTION guard');
+    expect(failed).toMatchObject({
+      code: 'database_unusable',
+      message: `${database.url} has a trigger or function guard() that refused it (${code})`,
+      about: { hint: expect.stringContaining('pg_trigger') as unknown },
+    });
+    await write();
+  },
+);
+
 /** With one connection, so that a statement meets the session that an earlier one has changed. */
 async function oneConnection() {
   const database = await openPostgres((await migratedDatabase()).url, { max: 1 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PostgresFleet } from '../../../../src/store/dialect/postgres/fleet.js';
+import { withNamedRights } from '../../../../src/store/dialect/postgres/missing-rights.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { postgresSnapshot } from '../../../../src/store/dialect/postgres/snapshot.js';
 import { inTransaction } from '../../../../src/store/dialect/postgres/transaction.js';
@@ -92,6 +93,28 @@ test('PostgreSQL: a command that reads names the right that the login lost, too'
     about: { hint: expect.stringContaining(`GRANT SELECT ON tick_rows TO ${login}.`) as unknown },
   });
   await admin(`GRANT SELECT ON tick_rows TO ${login}`);
+});
+
+test('PostgreSQL: a policy that hides rows from their owner fails what would miss them, for writers and readers', async () => {
+  await admin('ALTER TABLE leases ENABLE ROW LEVEL SECURITY; ALTER TABLE leases FORCE ROW LEVEL SECURITY');
+  const work = [
+    inTransaction(database, (transaction) => transaction.run('DELETE FROM leases')),
+    withNamedRights(database, () => database.pool.query('DELETE FROM leases')),
+    postgresSnapshot(url, (ask) => ask`SELECT 1 FROM leases`),
+  ];
+  const failed = await Promise.all(
+    work.map((one) => (one as Promise<unknown>).catch((error: unknown) => error)),
+  );
+  await admin(
+    'ALTER TABLE leases NO FORCE ROW LEVEL SECURITY; ALTER TABLE leases DISABLE ROW LEVEL SECURITY',
+  );
+  for (const one of failed)
+    expect(one).toMatchObject({
+      code: 'database_unusable',
+      message: expect.stringContaining('hides rows of leases from the login that owns them') as unknown,
+      about: { hint: expect.stringContaining('ALTER TABLE leases NO FORCE ROW LEVEL SECURITY') as unknown },
+    });
+  await inTransaction(database, (transaction) => transaction.run('DELETE FROM leases'));
 });
 
 test('PostgreSQL: a member of a fleet names the right that its login lost, too', async () => {
