@@ -21,6 +21,8 @@ export interface DatabaseReturn extends Closable {
 
 const firstWaitMillis = 100;
 const waitMillisMax = 1_000;
+/** A database that comes and goes, such as one whose sessions somebody keeps ending, is worth a line in this time. */
+const linesMillis = 60_000;
 
 /**
  * Runs one probe per database instead of one backoff per part. Ticks, the drain, the outbox and the fleet each back off
@@ -28,13 +30,15 @@ const waitMillisMax = 1_000;
  * every 100 ms to 1 s and wakes all of them with the first answer.
  *
  * A server that answers the probe but fails the work (out of connections, say) does not cause a busy loop: waits start
- * from 100 ms again only after work has succeeded, so the parts are woken once a second at most, and the log has one line.
+ * from 100 ms again only after work has succeeded, so the parts are woken once a second at most. The log has a line at most
+ * once a minute.
  */
 export function watchReturn({ ask, clock, logger, onBack }: DatabaseReturnParts): DatabaseReturn {
   const stopping = new Interrupter();
   let wait = firstWaitMillis;
   /** Whether the database has been back since work last succeeded. */
   let isReported = false;
+  let loggedAt = Number.NEGATIVE_INFINITY;
   let probing: Promise<void> | null = null;
 
   /** Asks once after each wait, until the server answers or `close` is called. */
@@ -50,8 +54,11 @@ export function watchReturn({ ask, clock, logger, onBack }: DatabaseReturnParts)
         continue;
       }
       if (stopping.aborted) return;
-      const tookMs = Math.round(clock.monotonic() - begun);
-      logger[isReported ? 'debug' : 'info']({ attempt, tookMs }, 'the database is back');
+      const now = clock.monotonic();
+      const isLogged = !isReported && now - loggedAt >= linesMillis;
+      if (isLogged) loggedAt = now;
+      const tookMs = Math.round(now - begun);
+      logger[isLogged ? 'info' : 'debug']({ attempt, tookMs }, 'the database is back');
       isReported = true;
       return;
     }

@@ -43,7 +43,7 @@ test('one probe asks an unreachable database after 100 ms and then with growing 
   expect(asked).toHaveLength(8);
 });
 
-test('a database that answers the probe but fails the work wakes its waiters at most once a second, and is logged once', async () => {
+test('a database that answers the probe but fails the work wakes its waiters at most once a second, and is logged once a minute', async () => {
   up = true;
   for (let second = 0; second < 100; second += 1) {
     watch.away();
@@ -57,6 +57,11 @@ test('a database that answers the probe but fails the work wakes its waiters at 
   watch.away();
   await clock.advance(100);
   expect(back).toHaveLength(1);
+  expect(lines).toHaveLength(1);
+  await clock.advance(60_000);
+  watch.works();
+  watch.away();
+  await clock.advance(100);
   expect(lines).toHaveLength(2);
 });
 

@@ -100,6 +100,8 @@ function serverFault(error: unknown, code: string, url: string): Fault | undefin
       cause: error,
     });
   if (code === '42501') return denied(error, url);
+  const lacking = lackingWhen[code];
+  if (lacking !== undefined) return lacks(error, code, lacking, url);
   const unusable = unusableWhen[code];
   if (unusable !== undefined)
     return new Fault('database_unusable', `${url} ${unusable.what} (${code})`, {
@@ -185,7 +187,7 @@ const busyWhen: Readonly<Record<string, string>> = {
   '53300': 'has no connection left',
   '55P03': 'did not grant a lock in time: another transaction has it',
   '57014': 'canceled a statement that took too long',
-  '57P01': 'is being shut down',
+  '57P01': 'ended the session: it is being shut down, or an administrator ended it',
   '57P02': 'is restarting after a crash',
   '57P03': 'is starting up or shutting down',
   '57P05': 'ended a session that was idle too long',
@@ -224,17 +226,28 @@ const refusedWhen: Readonly<Record<string, { readonly what: string; readonly hin
   },
 };
 
+const lackingWhen: Readonly<Record<string, string>> = { '42P01': 'table or view', '42703': 'column' };
+
+/** The server names the relation or the column in quotes, or a column with the alias of its table. */
+function lacks(error: unknown, code: string, what: string, url: string): Fault {
+  const [, quoted, plain] =
+    /^(?:relation|column) (?:"([\w.]+)"|(\w+\.\w+)) (?:of relation "\w+" )?does not exist$/.exec(
+      error instanceof Error ? error.message : '',
+    ) ?? [];
+  const name = quoted ?? plain;
+  return new Fault(
+    'database_unusable',
+    `${url} lacks ${name === undefined ? `a ${what}` : `the ${what} ${name}`} that this version reads: an earlier version of rosterd wrote it, or somebody renamed or dropped it (${code})`,
+    {
+      hint: 'Start `rosterd run`, or run `rosterd sync`: they create and upgrade a mirror. What was renamed or dropped has to be put back, or a backup restored.',
+      cause: error,
+    },
+  );
+}
+
 const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   '3D000': { what: 'does not exist', hint: 'Create the database first: createdb NAME.' },
   '3F000': { what: 'lacks a schema', hint: 'Check the search_path of the connection.' },
-  '42P01': {
-    what: 'lacks a table that this version reads: an earlier version of rosterd wrote it, or none did',
-    hint: 'Start `rosterd run`, or run `rosterd sync`: they create and upgrade it.',
-  },
-  '42703': {
-    what: 'lacks a column that this version reads: an earlier version of rosterd wrote it',
-    hint: 'Start `rosterd run`, or run `rosterd sync`: they upgrade it.',
-  },
   XX001: { what: 'has a damaged table', hint: 'Check the server’s disk and its log; restore a backup.' },
   XX002: { what: 'has a damaged index', hint: 'Run REINDEX DATABASE, and check the server’s disk.' },
 };

@@ -70,6 +70,21 @@ test.each([
   },
 );
 
+test.each([
+  ['UPDATE nowhere SET n = 1', 'the table or view nowhere', '42P01'],
+  ['SELECT * FROM rosterd_identity.nowhere', 'the table or view rosterd_identity.nowhere', '42P01'],
+  ['SELECT missing FROM leases', 'the column missing', '42703'],
+  ['SELECT l.missing FROM leases l', 'the column l.missing', '42703'],
+  ['INSERT INTO leases (missing) VALUES (1)', 'the column missing', '42703'],
+])('what a person renamed or dropped is named: %s', async (sql, what, code) => {
+  const database = await postgresStore();
+  await expect(inTransaction(database, (transaction) => transaction.run(sql))).rejects.toMatchObject({
+    code: 'database_unusable',
+    message: `${database.url} lacks ${what} that this version reads: an earlier version of rosterd wrote it, or somebody renamed or dropped it (${code})`,
+    about: { hint: expect.stringContaining('What was renamed or dropped has to be put back') as unknown },
+  });
+});
+
 /** With one connection, so that a statement meets the session that an earlier one has changed. */
 async function oneConnection() {
   const database = await openPostgres((await migratedDatabase()).url, { max: 1 });

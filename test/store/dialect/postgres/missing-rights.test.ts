@@ -135,6 +135,6 @@ test('PostgreSQL: a table that does not exist is no right that is missing', asyn
     inTransaction(database, (transaction) => transaction.run('DELETE FROM nowhere')),
   ).rejects.toMatchObject({
     code: 'database_unusable',
-    message: expect.stringContaining('lacks a table that this version reads') as unknown,
+    message: expect.stringContaining('lacks the table or view nowhere that this version reads') as unknown,
   });
 });

@@ -51,7 +51,7 @@ test('restore that is interrupted by the server does not say that work goes on b
   });
   await expect(restore()).rejects.toMatchObject({
     code: 'database_busy',
-    message: `${new URL(url).href.replace(/:[^:@]*@/, '@')} is being shut down (57P01)`,
+    message: `${new URL(url).href.replace(/:[^:@]*@/, '@')} ended the session: it is being shut down, or an administrator ended it (57P01)`,
     about: { hint: expect.stringMatching('^Nothing was replaced.*Run this again.$') },
   });
 });
