@@ -67,6 +67,24 @@ test.each<[string, Error, Expected]>([
     { code: 'database_unusable', message: words('do that: permission denied for table change_rows (42501)') },
   ],
   [
+    'rows that a policy hides',
+    failed('query would be affected by row-level security policy for table "sources"', {
+      severity: 'ERROR',
+      code: '42501',
+    }),
+    { code: 'database_unusable', about: { hint: words('ALTER TABLE sources NO FORCE ROW LEVEL SECURITY') } },
+  ],
+  [
+    'a trigger of another program',
+    reported('23514', { where: 'PL/pgSQL function audit.guard() line 3 at RAISE' }),
+    { code: 'database_unusable', message: words('has a trigger or function audit.guard() that refused it') },
+  ],
+  [
+    'an exception that only triggers raise',
+    reported('P0001'),
+    { code: 'database_unusable', message: words('has a trigger or function that refused it') },
+  ],
+  [
     'a refusal in the words of another program',
     reported('42501'),
     { code: 'database_unusable', message: `${url} does not let this user do that (42501)` },
@@ -145,6 +163,7 @@ test.each([
   ['has no code', failed('CANARY')],
   ['has an unknown code', reported('22P02')],
   ['has a code of the server that the system reported', failed('CANARY', { code: '58030' })],
+  ['has a code of triggers that the system reported', failed('CANARY', { code: 'P0001' })],
   ['is a fault', new Fault('usage', 'CANARY')],
   ['is no error', 'CANARY'],
   ['has a number as its code', failed('CANARY', { code: 53_300 })],

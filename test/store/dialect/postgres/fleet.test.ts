@@ -185,9 +185,19 @@ describe('a tick', () => {
       code: 'lease_lost',
       message: expect.stringContaining('worked by one, another member of the fleet'),
     });
-    const { lease } = await mirror().open(acme, 'somebody’s sync');
+    const { lease } = await mirror().open(acme, 'another sync');
     await mirror().release(lease);
     await expect(mirror().open(acme, 'one')).resolves.toMatchObject({ lease: { fence: lease.fence + 1 } });
+  });
+
+  test('a lease that a living member holds is not free, whichever other member died', async () => {
+    await member('one');
+    await member('gone');
+    await mirror().open(acme, 'one');
+    await silence('gone', 9_000);
+    await expect(mirror().open(acme, 'another sync')).rejects.toMatchObject({ code: 'lease_lost' });
+    await silence('one', 9_000);
+    await expect(mirror().open(acme, 'another sync')).resolves.toMatchObject({ lease: { source: 'acme' } });
   });
 
   test('a source is taken over from a member that died while the server clock was forty days ahead', async () => {
