@@ -13,7 +13,8 @@ import { Fault, type FaultCode, isFault, sentenceOf } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import type { Logger } from '../runtime/logger.js';
+import type { LogFields, Logger } from '../runtime/logger.js';
+import { rareWarning } from '../runtime/rare-warning.js';
 import { conflictingEndpoint, ofOtherMode } from './bound.js';
 import { healthOf } from './health.js';
 import { nextStep, type Step } from './plan.js';
@@ -102,8 +103,13 @@ class Care implements EndpointCare {
   /** Counts the states that this process stored. */
   #keptCount = 0;
 
+  /** Each delivery with an unknown signature reads them, once a second. */
+  readonly #warnUnread: (fields: LogFields) => void;
+
   constructor(parts: EndpointCareParts) {
     this.#parts = parts;
+    const unread = 'the signing secrets cannot be read; the ones read before stay in use';
+    this.#warnUnread = rareWarning(parts.clock, parts.logger, unread);
   }
 
   get shared(): boolean {
@@ -122,12 +128,9 @@ class Care implements EndpointCare {
   }
 
   async reread(): Promise<void> {
-    const { logger } = this.#parts;
     if (!this.shared) return;
     this.#rereading ??= this.#read()
-      .catch((error: unknown) =>
-        logger.warn({ error }, 'the signing secrets cannot be read; the ones read before stay in use'),
-      )
+      .catch((error: unknown) => this.#warnUnread({ error }))
       .finally(() => {
         this.#rereading = undefined;
       });

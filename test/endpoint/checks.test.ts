@@ -32,10 +32,12 @@ function careOf(api: Api, { checkMillis = hour, shared = false } = {}) {
     ...{ publicUrl, mode: 'live' as const, events: ['x'], file: 'unused', entry: null },
     ...{ checkMillis, rotateMillis: null },
   };
-  const parts = { api, wanted, store, clock, logger: silentLogger, catchUp: () => {}, unstored: () => {} };
+  const warned: unknown[] = [];
+  const logger = { ...silentLogger, warn: (...line: unknown[]) => void warned.push(line) };
+  const parts = { api, wanted, store, clock, logger, catchUp: () => {}, unstored: () => {} };
   const care = createEndpointCare(parts);
   onTestFinished(() => care.close());
-  return { care, clock, stored, reading, secret };
+  return { care, clock, stored, reading, secret, warned };
 }
 
 test.each([
@@ -97,6 +99,18 @@ test('secrets are read again only where other hosts rotate them, and never repla
   arrive();
   await rereading;
   expect(care.secrets()).toEqual(['whsec_2']);
+});
+
+test('secrets that cannot be read again are a warning once a minute, however many deliveries ask for it', async () => {
+  const { care, clock, reading, warned } = careOf(platformWithEndpoint().api, { shared: true });
+  const error = new Fault('database_unusable', 'it lacks SELECT on rosterd_vault.vault_entries');
+  reading.before = () => Promise.reject(error);
+  for (let second = 0; second < 90; second += 1) {
+    await care.reread();
+    await clock.advance(1_000);
+  }
+  const line = [{ error }, 'the signing secrets cannot be read; the ones read before stay in use'];
+  expect(warned).toEqual([line, line]);
 });
 
 test.each<[string, Partial<EndpointHealth> | null, boolean]>([

@@ -15,6 +15,7 @@ interface Asked {
 export interface MissingRight {
   /** Such as `INSERT on leases, budgets`. */
   readonly what: string;
+  readonly objects: readonly string[];
   /** The statement that gives them, for the login itself or an administrator. */
   readonly statement: string;
 }
@@ -34,6 +35,7 @@ export async function missingRights(
     const to = sqlName(login);
     return {
       what: `${rights} on ${on}`,
+      objects,
       statement:
         kind === 'foreign' ? `ALTER TABLE ${on} OWNER TO ${to}` : `GRANT ${rights} ON ${on} TO ${to}`,
     };
@@ -70,13 +72,23 @@ export async function lostRights(
   const rights = await missingRights(database, named).catch(() => []);
   if (rights.length === 0) return null;
   const code = cause === undefined ? '' : ` (${cause.code})`;
-  const statements = rights.map(({ statement }) => statement).join('; ');
+  const objects = rights.flatMap((right) => right.objects);
+  const isMuch = objects.length > namedMax;
+  const what = isMuch
+    ? `rights on ${objects.slice(0, namedMax).join(', ')} and ${objects.length - namedMax} more`
+    : rights.map((right) => right.what).join('; ');
+  const statements = isMuch
+    ? 'run the statements that `rosterd doctor` lists'
+    : rights.map(({ statement }) => statement).join('; ');
   return new Fault(
     'database_unusable',
-    `${database.url} does not let this login use its own mirror: it lacks ${rights.map(({ what }) => what).join('; ')}${code}`,
+    `${database.url} does not let this login use its own mirror: it lacks ${what}${code}`,
     { hint: `As this login or an administrator: ${statements}. A daemon then goes on by itself.`, cause },
   );
 }
+
+/** Each source and each part of a daemon reports it. */
+const namedMax = 8;
 
 /** insufficient_privilege, undefined_table and invalid_schema_name. */
 const aboutRights: ReadonlySet<unknown> = new Set(['42501', '42P01', '3F000']);

@@ -85,6 +85,21 @@ test.each([
   },
 );
 
+test('PostgreSQL: a login that lost its rights on all tables reads some of them, and the command that lists what to grant', async () => {
+  const all = 'ALL ON ALL TABLES IN SCHEMA public, rosterd_identity';
+  await admin(`REVOKE ${all} FROM ${login}`);
+  const failed = await inTransaction(database, (transaction) => transaction.run('DELETE FROM leases')).catch(
+    (error: unknown) => error,
+  );
+  await admin(`GRANT ${all} TO ${login}`);
+  expect(failed).toMatchObject({
+    message: expect.stringMatching(
+      /lacks rights on (?:[\w.]+, ){7}[\w.]+ and \d\d more \(42501\)$/,
+    ) as unknown,
+    about: { hint: expect.stringContaining('run the statements that `rosterd doctor` lists') as unknown },
+  });
+});
+
 test('PostgreSQL: a command that reads names the right that the login lost, too', async () => {
   await admin(`REVOKE SELECT ON tick_rows FROM ${login}`);
   const failed = postgresSnapshot(url, (ask) => ask`SELECT 1 FROM tick_rows`);
