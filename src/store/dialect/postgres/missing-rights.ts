@@ -42,14 +42,25 @@ export async function missingRights(
   });
 }
 
-/** `withPostgresFaults` for work on a mirror. A right that the login lost on it is named, with the statement that gives it back. */
+/**
+ * `withPostgresFaults` for work on a mirror. What an administrator put in its way is named, with the statement that ends it: a right
+ * that the login lost, or a constraint.
+ */
 export async function withNamedRights<Result>(database: Asked, work: () => Promise<Result>): Promise<Result> {
   try {
     return await withPostgresFaults(database.url, work);
   } catch (error) {
+    if (isRefusedRow(error)) {
+      const { foreignConstraint } = await import('./foreign-constraint.js');
+      throw foreignConstraint(error, database.url) ?? error;
+    }
     throw await namingRights(database, error);
   }
 }
+
+/** SQLSTATE class 23 is "integrity constraint violation". */
+const isRefusedRow = (error: unknown): error is Error & { readonly code: string } =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('23');
 
 /**
  * The server names one object without its schema, and says that a table does not exist where the login may not use its
