@@ -21,7 +21,7 @@ export interface DatabaseReturn extends Closable {
 
 const firstWaitMillis = 100;
 const waitMillisMax = 1_000;
-/** A database that comes and goes, such as one whose sessions somebody keeps ending, is worth a line in this time. */
+/** A database that comes and goes, such as one whose sessions an administrator keeps ending, is worth a line in this time. */
 const linesMillis = 60_000;
 
 /**
