@@ -145,6 +145,16 @@ pure('unknown fields: a name of 200 characters is not truncated', () => {
   expect(cutField('n'.repeat(200))).toBe('n'.repeat(200));
 });
 
+test('quarantine: an unreadable record that is read again stays one entry, with its newest body and problem', async () => {
+  const { list, delta, rows } = await mirrorFixture();
+  await list([[record('inv_1')]]);
+  await delta([rejected('inv_2', '{"version":1}', 'status is missing')]);
+  await delta([rejected('inv_2', '{"version":2}', 'amounts is missing')]);
+  expect(await rows('SELECT id, body, problem FROM quarantine_rows')).toEqual([
+    { id: 'inv_2', body: '{"version":2}', problem: 'amounts is missing' },
+  ]);
+});
+
 const withFields = (id: string, count: number, prefix: string): FeedItem =>
   record(id, {
     extra: JSON.stringify(
