@@ -142,7 +142,7 @@ async function withSession(
   const nameless =
     reader === null || isLocked
       ? null
-      : await namelessSources(reader.db).catch((error: unknown) => unread(reader.faultOf(error)));
+      : await namelessSources(reader.db).catch(async (error: unknown) => unread(await reader.faultOf(error)));
   const budgets = reader === null || isLocked ? null : new Budgets(connectionTo(reader.db, reader.faultOf));
   const tools = {
     config,

@@ -139,7 +139,7 @@ async function* followOnce(
       await news.close();
     }
   } catch (error) {
-    throw reader.faultOf(error);
+    throw await reader.faultOf(error);
   } finally {
     await reader.close();
   }

@@ -23,13 +23,16 @@ export function postgresConnection(database: PostgresDatabase): Connection {
   return { run: (work) => withNamedRights(database, () => work(db)) };
 }
 
-export function connectionTo(db: Kysely<ReadDatabase>, faultOf: (error: unknown) => unknown): Connection {
+export function connectionTo(
+  db: Kysely<ReadDatabase>,
+  faultOf: (error: unknown) => unknown | Promise<unknown>,
+): Connection {
   return {
     async run(work) {
       try {
         return await work(db);
       } catch (error) {
-        throw faultOf(error);
+        throw await faultOf(error);
       }
     },
   };

@@ -49,7 +49,7 @@ export interface DatabaseDialect {
 /** A connection of its own that cannot write. */
 export interface Reader extends Readings {
   /** Returns an error of the database as a `Fault`, and any other error unchanged. */
-  faultOf(error: unknown): unknown;
+  faultOf(error: unknown): Promise<unknown>;
   close(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ export async function withReader<Result>(
   try {
     return await work(reader.db);
   } catch (error) {
-    throw reader.faultOf(error);
+    throw await reader.faultOf(error);
   } finally {
     await reader.close();
   }

@@ -5,6 +5,7 @@ import type { Reader, ReaderOptions } from '../port.js';
 import { beginLongSnapshot, DeclaredCursor, InnerCursor, withCursors, withCursorsOn } from './cursor.js';
 import { postgresFault } from './faults.js';
 import type { ServerAddress } from './make-client.js';
+import { withNamedRights } from './missing-rights.js';
 import { openPostgres, type PostgresDatabase, type PostgresOptions } from './open.js';
 
 /** One connection for a streamed result and one for other queries at the same time. */
@@ -28,11 +29,17 @@ export async function openPostgresReader(
   const dialect = new PostgresDialect({ pool: withCursors(opened), cursor: DeclaredCursor });
   return {
     ...readingsOf(dialect),
-    faultOf: (error) => postgresFault(error, opened.url),
+    faultOf: (error) => named(opened, error),
     close: () => opened.close(),
     abandon: () => opened.abandon(),
   };
 }
+
+type Asked = Parameters<typeof withNamedRights>[0];
+
+/** Returns what `withNamedRights` makes of an error. */
+const named = (database: Asked, error: unknown): Promise<unknown> =>
+  withNamedRights(database, () => Promise.reject(error)).catch((fault: unknown) => fault);
 
 /** One transaction on one connection. If it is lost, queries fail: another one would see another state. */
 async function readerOfOneState(opened: PostgresDatabase): Promise<PostgresReader> {
@@ -45,7 +52,11 @@ async function readerOfOneState(opened: PostgresDatabase): Promise<PostgresReade
     const dialect = new PostgresDialect({ pool: withCursorsOn(begun, opened.pool), cursor: InnerCursor });
     return {
       ...readingsOf(dialect),
-      faultOf,
+      faultOf: async (error) => {
+        // After an error, the transaction answers nothing any more.
+        await begun.query('ROLLBACK').catch(() => {});
+        return await named({ ...opened, pool: begun }, error);
+      },
       async close() {
         begun.release(true);
         await opened.close();

@@ -10,7 +10,7 @@ export function openSqliteReader(file: string, { oneState = false }: ReaderOptio
   if (oneState) opened.raw.exec('BEGIN');
   return {
     ...readingsOf(new SqliteDialect({ database: opened.raw })),
-    faultOf: (error) => ownSqlFault(error, file),
+    faultOf: async (error) => ownSqlFault(error, file),
     close: async () => opened.close(),
   };
 }

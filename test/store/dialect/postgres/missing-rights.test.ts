@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PostgresFleet } from '../../../../src/store/dialect/postgres/fleet.js';
 import { withNamedRights } from '../../../../src/store/dialect/postgres/missing-rights.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { openPostgresReader } from '../../../../src/store/dialect/postgres/reader.js';
 import { postgresSnapshot } from '../../../../src/store/dialect/postgres/snapshot.js';
 import { inTransaction } from '../../../../src/store/dialect/postgres/transaction.js';
+import { newestChange } from '../../../../src/store/reads/changes.js';
 import { migratedDatabase, postgresUrl } from '../../../postgres/fresh-database.js';
 import { keptConnection } from '../../../postgres/kept-connection.js';
 import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
@@ -130,6 +132,21 @@ test('PostgreSQL: a policy that hides rows from their owner fails what would mis
       about: { hint: expect.stringContaining('ALTER TABLE leases NO FORCE ROW LEVEL SECURITY') as unknown },
     });
   await inTransaction(database, (transaction) => transaction.run('DELETE FROM leases'));
+});
+
+test.each([
+  ['that reads the present state', {}],
+  ['of one state, such as that of an export', { oneState: true }],
+])('PostgreSQL: a reader %s names the right that its login lost', async (_, options) => {
+  await admin(`REVOKE SELECT ON change_rows FROM ${login}`);
+  const reader = await openPostgresReader(url, options);
+  const fault = await newestChange(reader.db).catch((error: unknown) => reader.faultOf(error));
+  await reader.close();
+  await admin(`GRANT SELECT ON change_rows TO ${login}`);
+  expect(fault).toMatchObject({
+    code: 'database_unusable',
+    about: { hint: expect.stringContaining(`GRANT SELECT ON change_rows TO ${login}.`) as unknown },
+  });
 });
 
 test('PostgreSQL: a member of a fleet names the right that its login lost, too', async () => {
