@@ -47,8 +47,8 @@ export const postgresTargets: readonly Target[] = [
   target('stage', listings),
   target('stored-row', deltas),
   target('swap', listings),
-  target('transaction', deltas, leased, own('time-limits', 'ended-session')),
+  target('transaction', deltas, leased, own('time-limits', 'ended-session', 'durability')),
   target('unknown-keys', store('unknown-fields-erasure')),
-  target('values', deltas),
+  target('values', own('values')),
   target('watch-pool', own('watch-pool')),
 ];
