@@ -154,6 +154,8 @@ test.each<[string, change: string, undo: string, check: string, Omit<Check, 'nam
 ])('doctor names %s, and passes the server itself', async (_, change, undo, name, expected) => {
   const named = (text: string) => text.replaceAll('USER_', new URL(url).username);
   await admin(named(change));
+  // Those of the check before end a moment after they are closed, and a limit of connections counts them.
+  await expect.poll(() => admin(named("SELECT 1 FROM pg_stat_activity WHERE usename = 'USER_'"))).toEqual([]);
   const { checks } = await checked();
   await admin(named(undo));
   expect(checks.get('database.server')?.verdict).toBe('pass');
