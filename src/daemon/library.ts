@@ -104,7 +104,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     lifecycle.add('engine', engine.close);
     const reader = await openReader(config.database);
     lifecycle.add('reader', () => reader.close());
-    const listeners = await ChangeListeners.from(reader.db, logger);
+    // Not the connections of the program, which may keep them busy or close them.
+    const feed = await openReader(config.database);
+    lifecycle.add('feed', () => feed.close());
+    const listeners = await ChangeListeners.from(feed.db, logger);
     const deliver = () => {
       // Not awaited, so its rejection is handled here: an unhandled one would end the program.
       listeners
