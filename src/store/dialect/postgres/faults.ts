@@ -1,4 +1,5 @@
 import { Fault } from '../../../domain/fault.js';
+import { sqlName } from '../../../domain/sql-name.js';
 import { descriptorsFault } from '../../../runtime/file-descriptors.js';
 import { tlsProblem } from '../../../runtime/tls-problem.js';
 
@@ -137,6 +138,12 @@ function denied(error: unknown, url: string): Fault {
         cause: error,
       },
     );
+  const [, closed] = /^permission denied for database "(.+)"$/.exec(text) ?? [];
+  if (closed !== undefined)
+    return new Fault('database_unusable', `${url} does not let this user connect (42501)`, {
+      hint: `As an administrator: GRANT CONNECT ON DATABASE ${sqlName(closed)} TO ${sqlName(userOf(url))}. A daemon then goes on by itself.`,
+      cause: error,
+    });
   const [what] = /^permission denied for [a-z ]+ \S+$/.exec(text) ?? [];
   return new Fault(
     'database_unusable',
@@ -158,6 +165,9 @@ function foreignCode(error: unknown, code: string): string | null {
   if (name !== undefined) return `a trigger or function ${name}()`;
   return ofTriggers.test(code) ? 'a trigger or function' : null;
 }
+
+/** Returns the user of an address; the driver takes that of the system where it names none. */
+const userOf = (url: string): string => decodeURIComponent(URL.parse(url)?.username ?? '') || 'USER';
 
 export async function withPostgresFaults<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   try {
@@ -218,11 +228,11 @@ const fullWhen: Readonly<Record<string, string>> = { '53100': 'has no room left 
 const refusedWhen: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   '28000': {
     what: 'refuses this user',
-    hint: 'check the user in the URL and the server’s pg_hba.conf',
+    hint: 'check the user in the URL, that its role may log in (ALTER ROLE … LOGIN), and the server’s pg_hba.conf',
   },
   '28P01': {
     what: 'refuses the password',
-    hint: 'check the password of the URL, or where it comes from',
+    hint: 'check the password of the URL, or where it comes from, and that it has not expired (VALID UNTIL of the role)',
   },
 };
 

@@ -149,6 +149,18 @@ test.each([
   });
 });
 
+test('PostgreSQL: a login that may not connect any more reads the statement that lets it', async () => {
+  const name = new URL(url).pathname.slice(1);
+  await admin(`REVOKE CONNECT ON DATABASE "${name}" FROM PUBLIC, ${login}`);
+  const failed = await openPostgres(url).catch((error: unknown) => error);
+  await admin(`GRANT CONNECT ON DATABASE "${name}" TO PUBLIC, ${login}`);
+  expect(failed).toMatchObject({
+    code: 'database_unusable',
+    message: expect.stringContaining('does not let this user connect (42501)') as unknown,
+    about: { hint: expect.stringContaining(`GRANT CONNECT ON DATABASE ${name} TO ${login}.`) as unknown },
+  });
+});
+
 test('PostgreSQL: a member of a fleet names the right that its login lost, too', async () => {
   const ears = { onMessage: () => {}, onGap: () => {} };
   const fleet = new PostgresFleet('host:1:2', { server: url, database, version: '0.0.0-test' }, ears);
