@@ -35,7 +35,7 @@ test.each([
 ])(
   'doctor takes a port that stays silent for one of a busy daemon, unless no daemon runs (none: %s)',
   async (isElsewhere, verdict, message) => {
-    const silent = createServer((socket) => socket.on('error', () => {}));
+    const silent = createServer((socket) => void socket.on('error', () => {}).resume());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => new Promise<void>((resolve) => silent.close(() => resolve())));
     const { port } = silent.address() as AddressInfo;
