@@ -14,7 +14,7 @@ interface Refused {
 }
 
 /**
- * Returns the fault for a row that was refused by a constraint, a unique index or a column that somebody added to a table of
+ * Returns the fault for a row that was refused by a constraint, a unique index or a column that an administrator added to a table of
  * the mirror; null for one of the mirror's own, which only a defect can violate.
  */
 export function foreignConstraint(error: Error & Refused, url: string): Fault | null {
