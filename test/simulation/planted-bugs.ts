@@ -176,8 +176,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a halt that was not stored is final',
     'src/sync/perform-tick.ts',
-    "end.outcome === 'done' || seen !== phase",
-    "end.outcome === 'done'",
+    "report.outcome !== 'done' && seen === phase",
+    "report.outcome !== 'done'",
   ),
   bug(
     'the overlap pass is missing',
