@@ -48,7 +48,7 @@ const byPath = [...page.matchAll(/`"command": "node"`, `"args": (\[[^`]*), …\]
     args: [...listOf(`${args}]`), '--config', '/etc/rosterd/config.json'],
   }),
 );
-const overSsh = [...page.matchAll(/`"command": "ssh"`, `"args": (\[[^`]*\])`/g)].map(
+const overSsh = [...page.matchAll(/`"command": "ssh"`,\s+`"args": (\[[^`]*\])`/g)].map(
   ([, args = '']): Started => ({ command: 'ssh', args: listOf(args) }),
 );
 /** Several applications start the server with the same words. */
