@@ -155,13 +155,18 @@ function denied(error: unknown, url: string): Fault {
   );
 }
 
-/** Classes of errors that only functions of triggers raise. rosterd has no triggers, and its functions raise nothing here. */
+/** The functions of rosterd's own triggers. What fails in them is a trouble of the server, or a defect. */
+export const ownTriggerFunctions: ReadonlySet<string> = new Set(['mark_residue', 'forget_digest']);
+
+/** Classes of errors that only functions of triggers raise. rosterd's own raise none. */
 const ofTriggers = /^(?:P0|09|27|38|39)/;
 
 /** Returns what a trigger of another program is called in a message; null for any other error. Its text may quote a row. */
 function foreignCode(error: unknown, code: string): string | null {
   if (!isOfServer(error)) return null;
+  // The innermost call comes first. A function outside of the search path has its schema before its name.
   const [, name] = /PL\/pgSQL function ([\w.]+)\(/.exec(error.where ?? '') ?? [];
+  if (name !== undefined && ownTriggerFunctions.has(name.replace(/^.*\./, ''))) return null;
   if (name !== undefined) return `a trigger or function ${name}()`;
   return ofTriggers.test(code) ? 'a trigger or function' : null;
 }
@@ -247,7 +252,7 @@ function lacks(error: unknown, code: string, what: string, url: string): Fault {
   const name = quoted ?? plain;
   return new Fault(
     'database_unusable',
-    `${url} lacks ${name === undefined ? `a ${what}` : `the ${what} ${name}`} that this version reads: an earlier version of rosterd wrote it, or somebody renamed or dropped it (${code})`,
+    `${url} lacks ${name === undefined ? `a ${what}` : `the ${what} ${name}`} that this version reads: an earlier version of rosterd wrote it, or it was renamed or dropped (${code})`,
     {
       hint: 'Start `rosterd run`, or run `rosterd sync`: they create and upgrade a mirror. What was renamed or dropped has to be put back, or a backup restored.',
       cause: error,

@@ -3,8 +3,10 @@ import { Fault } from '../../../../src/domain/fault.js';
 import {
   isServerAway,
   isStatementLost,
+  ownTriggerFunctions,
   postgresFault,
 } from '../../../../src/store/dialect/postgres/faults.js';
+import { shippedMigrations } from '../../../../src/store/migrate.js';
 
 const url = 'postgres://db/mirror';
 
@@ -78,6 +80,19 @@ test.each<[string, Error, Expected]>([
     'a trigger of another program',
     reported('23514', { where: 'PL/pgSQL function audit.guard() line 3 at RAISE' }),
     { code: 'database_unusable', message: words('has a trigger or function audit.guard() that refused it') },
+  ],
+  [
+    'a trouble of the server in a trigger of the mirror itself',
+    reported('58030', { where: 'PL/pgSQL function public.mark_residue() line 3 at SQL statement' }),
+    { code: 'database_busy', message: words('cannot read or write its files') },
+  ],
+  [
+    'a trigger of another program that ran within one of the mirror',
+    reported('23514', {
+      where:
+        'PL/pgSQL function guard() line 1 at RAISE\nPL/pgSQL function mark_residue() line 3 at SQL statement',
+    }),
+    { code: 'database_unusable', message: words('has a trigger or function guard() that refused it') },
   ],
   [
     'an exception that only triggers raise',
@@ -164,6 +179,10 @@ test.each([
   ['has an unknown code', reported('22P02')],
   ['has a code of the server that the system reported', failed('CANARY', { code: '58030' })],
   ['has a code of triggers that the system reported', failed('CANARY', { code: 'P0001' })],
+  [
+    'is a defect of a trigger of the mirror itself',
+    reported('23505', { where: 'PL/pgSQL function mark_residue() line 3 at SQL statement' }),
+  ],
   ['is a fault', new Fault('usage', 'CANARY')],
   ['is no error', 'CANARY'],
   ['has a number as its code', failed('CANARY', { code: 53_300 })],
@@ -203,4 +222,11 @@ test.each<[boolean, string, unknown]>([
   [false, 'such a code that no server reported', failed('CANARY', { code: '26000' })],
 ])('a prepared statement is lost (%s) after %s', (isLost, _, error) => {
   expect(isStatementLost(error)).toBe(isLost);
+});
+
+test('the functions of the mirror that are no functions of another program are those that its migrations create', () => {
+  const created = shippedMigrations('postgres').flatMap(({ sql }) =>
+    [...sql.matchAll(/CREATE (?:OR REPLACE )?FUNCTION (\w+)[^;]*?LANGUAGE plpgsql/g)].map(([, name]) => name),
+  );
+  expect(new Set(created)).toEqual(ownTriggerFunctions);
 });

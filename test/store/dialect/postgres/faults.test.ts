@@ -80,7 +80,7 @@ test.each([
   const database = await postgresStore();
   await expect(inTransaction(database, (transaction) => transaction.run(sql))).rejects.toMatchObject({
     code: 'database_unusable',
-    message: `${database.url} lacks ${what} that this version reads: an earlier version of rosterd wrote it, or somebody renamed or dropped it (${code})`,
+    message: `${database.url} lacks ${what} that this version reads: an earlier version of rosterd wrote it, or it was renamed or dropped (${code})`,
     about: { hint: expect.stringContaining('What was renamed or dropped has to be put back') as unknown },
   });
 });
