@@ -4,7 +4,7 @@ import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { RowCount } from './count-rows.js';
 import { decide, tickStart } from './decide.js';
-import { failureOf, unrecordedFailureOf, waitMillis } from './failure-of.js';
+import { failureOf, waitMillis } from './failure-of.js';
 import { followGrant } from './follow-grant.js';
 import type { GrantAnswer } from './grant-check.js';
 import type { KeptLease } from './keep-lease.js';
@@ -29,6 +29,7 @@ import { modeOf } from './tick-mode.js';
 import type { TickAsk, TickParts, TickResult } from './tick-parts.js';
 import type { Decision, Effect, Halt, TickEnd, TickEvent } from './tick-state.js';
 import { total } from './total.js';
+import { unrecordedEnd } from './unrecorded-end.js';
 
 /** When a tick began, on the wall clock and on the monotonic clock. */
 export interface StartTime {
@@ -294,32 +295,10 @@ export class Tick {
     try {
       await mirror.recordTick(this.#lease, report, halt);
     } catch (error) {
-      return this.#unrecorded(error, { report, phase, publishedThrough, grant, recorded: false });
+      const result = { report, phase, publishedThrough, grant, recorded: false };
+      return unrecordedEnd(error, result, planOf(this.#ask, this.#parts), this.#parts.logger);
     }
     return { report, phase, publishedThrough, grant, recorded: true };
-  }
-
-  /**
-   * Returns the result of a tick whose end could not be recorded. If its work was committed, it must not look healthy all the
-   * same. A halt that is not recorded must not count as one either, or nothing would ask for help or retry.
-   */
-  #unrecorded(error: unknown, result: TickResult): TickResult {
-    const { report, phase } = result;
-    const { logger } = this.#parts;
-    const seen = phase?.kind === 'halted' ? phase.before : phase;
-    if (report.outcome !== 'done' && seen === phase) {
-      // The report has its own cause. As a rule that is the same one, which the log has for the tick.
-      if (!isFault(error) || error.code !== report.code) logger.warn({ error }, unrecorded);
-      return result;
-    }
-    const { code, message, retryAt } = unrecordedFailureOf(error, planOf(this.#ask, this.#parts));
-    if (code === 'internal') logger.error({ error }, unrecorded);
-    return {
-      ...result,
-      report: { ...report, outcome: 'failed', code, message, retryAt },
-      phase: seen,
-      publishedThrough: null,
-    };
   }
 
   /**
@@ -372,8 +351,6 @@ export class Tick {
     this.#applied = total(this.#applied, more);
   }
 }
-
-const unrecorded = 'the end of the tick could not be recorded';
 
 export const feedOf = (source: SyncSource, trigger: Trigger): Feed =>
   source.feed(trigger === 'webhook' ? 'webhook' : 'routine');

@@ -55,6 +55,7 @@ const care = endpoint('plan', 'state', 'bound', 'checks', 'failed-while-off', 'u
 export const mirrorTargets: readonly Target[] = [
   target('sync/decide', sync('decide'), ticks),
   target('sync/perform-tick', ticks, sync('create-sync')),
+  target('sync/unrecorded-end', sync('perform-tick'), ticks),
   target('sync/run-tick', ticks, sync('create-sync')),
   target('sync/page-reader', sync('page-reader'), ticks),
   target('sync/webhook-spacing', sync('webhook-spacing', 'schedule', 'create-sync')),

@@ -175,7 +175,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'a halt that was not stored is final',
-    'src/sync/perform-tick.ts',
+    'src/sync/unrecorded-end.ts',
     "report.outcome !== 'done' && seen === phase",
     "report.outcome !== 'done'",
   ),
