@@ -21,7 +21,7 @@ export class ListenerTurns {
     try {
       await current.run(turn, async () => await listener());
     } finally {
-      // What it left running, such as a timer, no longer keeps anybody waiting.
+      // What it left running, such as a timer, no longer keeps a caller waiting.
       turn.isOver = true;
     }
   }

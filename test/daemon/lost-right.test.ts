@@ -39,7 +39,7 @@ test('a source whose login lost a right on a table is retried, and follows again
   await control(sandbox, 'POST', '/investments', { company: sandbox.ready.companies[0]?.id, count: 1 });
   sync.nudge('c0' as never);
 
-  // Without another word from anybody.
+  // No person acts in between.
   await expect.poll(() => ended.length, patient).toBeGreaterThan(1);
   expect(new Set(ended.map((one) => one.replace(/postgres:\S+/, 'URL')))).toEqual(
     new Set([

@@ -28,7 +28,7 @@ test.each([
     'ALTER TABLE public.pauses ALTER ticket_of_helpdesk DROP NOT NULL.',
   ],
 ])(
-  '%s that somebody added to a table is named with the statement that ends it, and without the row',
+  '%s that was added to a table by hand is named with the statement that ends it, and without the row',
   async (_, add, drop, what, statement) => {
     const database = await postgresStore();
     await database.pool.query(add);
@@ -47,7 +47,7 @@ test.each([
   },
 );
 
-test('no constraint, index or column of the mirror itself counts as added by somebody', async () => {
+test('no constraint, index or column of the mirror itself counts as added by hand', async () => {
   const { pool } = await postgresStore();
   const { rows } = await pool.query<{ table: string; constraint: string | null; column: string | null }>(
     `WITH mirror AS (
